@@ -9,13 +9,25 @@ export type ClamdAddress = { readonly socket: string } | { readonly host: string
 export interface Deadlines {
   /** Until it accepts the connection. */
   readonly connectMs: number
-  /** Without a byte in either direction. clamd sends nothing while it scans: above its MaxScanTime (120 s). */
+  /** Without a byte in either direction. */
   readonly idleMs: number
+}
+
+/**
+ * clamd sends nothing while it scans, and a scan takes as long as the machine is busy. After `idleMs` without a byte it
+ * is therefore asked by PING on another connection, which it answers beside its scans: who answers is waited for.
+ */
+export interface ScanDeadlines extends Deadlines {
+  /** Until it answers PING. */
+  readonly pingMs: number
+  /** Without a byte, however often it answers PING. Above the MaxScanTime that `docs/operations.md` asks for. */
+  readonly mostMs: number
 }
 
 const ENGINE = 'clamav'
 // an answer is one line; the name of a virus has a few dozen bytes at most
 const ANSWER_BYTES = 4096
+const KEEP_ALIVE_MS = 60_000
 // clamd allocates the announced length, so a large block is cut
 const BLOCK = 1 << 20
 
@@ -29,16 +41,28 @@ class Line {
   private text = ''
   private wake: (() => void) | undefined
 
-  constructor(address: ClamdAddress, { connectMs, idleMs }: Deadlines) {
+  /** @param onSilence  why to give up after `idleMs` without a byte; undefined to wait for as long again */
+  constructor(
+    address: ClamdAddress,
+    { connectMs, idleMs }: Deadlines,
+    onSilence: (socket: Socket) => Promise<string | undefined>,
+  ) {
     const where = 'socket' in address ? address.socket : `${address.host}:${address.port}`
-    let silence = `nobody answers at ${where} within ${connectMs / 1000} s`
     this.socket = 'socket' in address ? connect(address.socket) : connect(address.port, address.host)
     this.socket.setEncoding('latin1')
     this.socket.setNoDelay(true)
-    this.socket.setTimeout(connectMs, () => this.lose(silence))
+    // a machine that has gone away closes nothing
+    this.socket.setKeepAlive(true, KEEP_ALIVE_MS)
+    this.socket.setTimeout(connectMs, () => this.lose(`nobody answers at ${where} within ${connectMs / 1000} s`))
     this.socket.once('connect', () => {
-      silence = `it said nothing for ${idleMs / 1000} s`
+      this.socket.removeAllListeners('timeout')
       this.socket.setTimeout(idleMs)
+      this.socket.on('timeout', () => {
+        void onSilence(this.socket).then(why => {
+          if (why !== undefined) this.lose(why)
+          else if (!this.socket.destroyed) this.socket.setTimeout(idleMs)
+        })
+      })
     })
     this.socket.on('data', (text: string) => this.read(text))
     this.socket.on('drain', () => this.wake?.())
@@ -108,9 +132,10 @@ async function overLine<T>(
   address: ClamdAddress,
   options: Deadlines & { readonly signal?: AbortSignal },
   work: (line: Line) => Promise<T>,
+  onSilence = async (_: Socket): Promise<string | undefined> => `it said nothing for ${options.idleMs / 1000} s`,
 ): Promise<T> {
   options.signal?.throwIfAborted()
-  const line = new Line(address, options)
+  const line = new Line(address, options, onSilence)
   const stop = (): void => {
     line.socket.destroy()
   }
@@ -138,6 +163,34 @@ export function askClamd(
   })
 }
 
+/**
+ * Asks by PING whether a silent clamd is busy or gone. @returns why to give up on it; undefined where it answers
+ */
+function createPatience(
+  address: ClamdAddress,
+  { connectMs, idleMs, pingMs, mostMs }: ScanDeadlines,
+): (socket: Socket) => Promise<string | undefined> {
+  let silentMs = 0
+  let bytes = -1
+  return async socket => {
+    const now = socket.bytesRead + socket.bytesWritten
+    silentMs = now === bytes ? silentMs + idleMs : idleMs
+    bytes = now
+    if (silentMs >= mostMs) return `it did not answer within ${mostMs / 1000} s`
+    const over = new AbortController()
+    const stop = (): void => over.abort()
+    socket.once('close', stop)
+    try {
+      const answer = await askClamd(address, 'PING', { connectMs, idleMs: pingMs, signal: over.signal })
+      return answer === 'PONG' ? undefined : `it answered ${JSON.stringify(answer.slice(0, 120))} to PING`
+    } catch {
+      return `it said nothing for ${idleMs / 1000} s and does not answer PING`
+    } finally {
+      socket.off('close', stop)
+    }
+  }
+}
+
 export interface StreamAnswer {
   readonly text: string
   readonly sentBytes: number
@@ -147,16 +200,16 @@ export interface StreamAnswer {
 
 /**
  * Streams bytes with INSTREAM and returns clamd's line as it is. Memory: one chunk. Stops sending once an answer is
- * here.
+ * here. Waits for the answer while clamd answers PING.
  * @throws EngineUnavailable; what reading `chunks` throws, unchanged
  * Source: clamd(8), "INSTREAM": 4-byte length in network order before each chunk, a zero length ends
  */
 export function streamToClamd(
   address: ClamdAddress,
   chunks: AsyncIterable<Buffer>,
-  options: Deadlines & { readonly signal?: AbortSignal },
+  options: ScanDeadlines & { readonly signal?: AbortSignal },
 ): Promise<StreamAnswer> {
-  return overLine(address, options, async line => {
+  const scan = async (line: Line): Promise<StreamAnswer> => {
     let sentBytes = 0
     await line.send(['zINSTREAM\0'])
     for await (const chunk of chunks) {
@@ -172,5 +225,6 @@ export function streamToClamd(
     const complete = line.takesMore
     if (complete) await line.send([Buffer.alloc(4)])
     return { text: await line.whole(), sentBytes, complete }
-  })
+  }
+  return overLine(address, options, scan, createPatience(address, options))
 }

@@ -15,6 +15,7 @@ import { createClamd, readAnswer, readVersion } from './clamd.ts'
 import { EngineUnavailable, type ScanSubject } from './scanner.ts'
 
 const never = new AbortController().signal
+const DEADLINES = { connectMs: 300, idleMs: 300, pingMs: 300, mostMs: 60_000 }
 
 function subjectOf(inner: () => AsyncIterable<InnerStream>): ScanSubject {
   return {
@@ -304,7 +305,7 @@ describe('a clamd that does not answer is unavailable, never clean', () => {
       behave(client)
     })
     await new Promise<void>(resolve => server?.listen(socket, resolve))
-    return createClamd({ address: { socket }, clock: systemClock, deadlines: { connectMs: 300, idleMs: 300 } })
+    return createClamd({ address: { socket }, clock: systemClock, deadlines: DEADLINES })
   }
   const small = () => streams({ name: 'data.tar', chunks: [Buffer.alloc(1000)] })
   const large = () => streams({ name: 'data.tar', chunks: zeros(50) })
@@ -360,6 +361,60 @@ describe('a clamd that does not answer is unavailable, never clean', () => {
     })
   })
 
+  test('because it answers PING and never ends its scan', async () => {
+    let pings = 0
+    const socket = join(folder, 'sock')
+    await fake(client =>
+      client.on('data', (bytes: Buffer) => {
+        if (bytes.toString('latin1') !== 'zPING\0') return
+        pings += 1
+        client.end('PONG\0')
+      }),
+    )
+    const deadlines = { connectMs: 5_000, idleMs: 100, pingMs: 30_000, mostMs: 350 }
+    const engine = createClamd({ address: { socket }, clock: systemClock, deadlines })
+    await expect(engine.scan(small(), never)).rejects.toThrow(EngineUnavailable)
+    expect(pings).toBe(3)
+  })
+
+  test('because it answers something else to PING', async () => {
+    const engine = await fake(client =>
+      client.on('data', (bytes: Buffer) => {
+        if (bytes.toString('latin1') === 'zPING\0') client.end('stream: OK\0')
+      }),
+    )
+    await expect(engine.scan(small(), never)).rejects.toThrow('it answered "stream: OK" to PING')
+  })
+
+  test.skipIf(!hasClamd)(
+    'but a real one that scans for long is waited for, and one that dies meanwhile is not',
+    async () => {
+      const clamd = await startClamd({ MaxThreads: '1' })
+      try {
+        // 12 bytes of gzip for each of its megabytes: long to scan, and nothing to send
+        const slow = () => streams({ name: 'data.tar', chunks: [gzipSync(Buffer.alloc(500e6))] })
+        const deadlines = { connectMs: 30_000, idleMs: 20, pingMs: 60_000, mostMs: 600_000 }
+        const patient = createClamd({ address: clamd.address, clock: systemClock, deadlines })
+        const hasty = createClamd({
+          address: clamd.address,
+          clock: systemClock,
+          deadlines: { ...deadlines, mostMs: 40 },
+        })
+        await expect(hasty.scan(slow(), never)).rejects.toThrow('it did not answer within 0.04 s')
+        expect(await Promise.all([patient.scan(slow(), never), patient.scan(slow(), never)])).toEqual([
+          { kind: 'clean' },
+          { kind: 'clean' },
+        ])
+        const dying = expect(patient.scan(slow(), never)).rejects.toThrow(EngineUnavailable)
+        clamd.pause()
+        await clamd.close()
+        await dying
+      } finally {
+        await clamd.close()
+      }
+    },
+  )
+
   test.skipIf(!hasClamd)('because the real one is suspended', async () => {
     const clamd = await startClamd()
     try {
@@ -367,7 +422,7 @@ describe('a clamd that does not answer is unavailable, never clean', () => {
       const engine = createClamd({
         address: clamd.address,
         clock: systemClock,
-        deadlines: { connectMs: 300, idleMs: 300 },
+        deadlines: DEADLINES,
       })
       await expect(engine.scan(small(), never)).rejects.toThrow(EngineUnavailable)
       clamd.resume()

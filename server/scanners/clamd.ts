@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import type { Clock } from '../lib/clock.ts'
-import { askClamd, streamToClamd, type ClamdAddress, type Deadlines } from './clamd-socket.ts'
+import { askClamd, streamToClamd, type ClamdAddress, type Deadlines, type ScanDeadlines } from './clamd-socket.ts'
 import type { AntivirusAnswer, AntivirusScanner, EngineStatus } from './scanner.ts'
 import { EngineUnavailable } from './scanner.ts'
 import { createUnopened } from './hidden-archives.ts'
@@ -9,7 +9,7 @@ export interface ClamdDeps {
   /** Undefined when neither CLAMD_SOCKET nor CLAMD_HOST is set. */
   readonly address: ClamdAddress | undefined
   readonly clock: Clock
-  readonly deadlines?: Deadlines
+  readonly deadlines?: ScanDeadlines
   /** The signatures on this machine's disk, for a clamd that does not report their age. */
   readonly signatures?: () => Promise<{ readonly version?: string; readonly at: string } | undefined>
   /** How many streams clamd gets at once; below its MaxThreads. */
@@ -17,7 +17,7 @@ export interface ClamdDeps {
 }
 
 const ID = 'clamav'
-const DEADLINES: Deadlines = { connectMs: 5_000, idleMs: 180_000 }
+const DEADLINES: ScanDeadlines = { connectMs: 5_000, idleMs: 60_000, pingMs: 60_000, mostMs: 3_600_000 }
 const STATUS_DEADLINES: Deadlines = { connectMs: 2_000, idleMs: 5_000 }
 // Debian's MaxFileSize. Above it a clamd without AlertExceedsMax says OK to what it did not scan.
 const UNTOLD_BYTES = 25 * 1024 * 1024

@@ -10,13 +10,13 @@ import { ShapeError, type Fault } from './problem.ts'
 /** The words of each kind, as somebody sees them. */
 export type KnownWords = (kind: WordKind, viewer: Viewer) => readonly string[]
 
-/** The words that the repositories give. Sources have an architecture of their own in every distribution. */
+/** The words that the repositories give. Sources have an architecture of their own: `source` of Debian, `src` of RPM. */
 export function createKnownWords(repositories: Pick<Repositories, 'seenBy'>, formats: readonly FormatId[]): KnownWords {
   return (kind, viewer) => {
     if (kind === 'format') return formats
     const seen = repositories.seenBy(viewer).all()
     if (kind === 'distribution') return seen.map(({ codename }) => codename)
-    return [...new Set([...seen.flatMap(({ archs, neutral }) => [...archs, ...neutral]), 'source'])]
+    return [...new Set([...seen.flatMap(({ archs, neutral }) => [...archs, ...neutral]), 'source', 'src'])]
   }
 }
 

@@ -53,6 +53,12 @@ describe('rpms over HTTP', () => {
     expect(again.status, again.text).toBe(409)
   })
 
+  test('the architecture under which a source package stands finds it', async () => {
+    expect((await upload({ name: 'sources', sourcerpm: '' })).body).toMatchObject({ arch: 'src', status: 'published' })
+    const found = await daemon.call<{ items: { name: string }[] }>('GET', '/packages/?arch=src', { token })
+    expect([found.status, found.body.items.map(({ name }) => name)]).toEqual([200, ['sources']])
+  })
+
   test('a format is taken only by its own distributions, and the refusal names what the codename takes', async () => {
     const rpm = await upload({ name: 'misplaced' }, 'jammy')
     const deb = await daemon.upload(await buildDeb({ name: 'misplaced', version: '1' }), {

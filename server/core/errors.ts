@@ -184,7 +184,7 @@ export const ERRORS = {
   bad_archive: [422, 'The archive is refused: {why}. Nothing of it is taken but the files that this answer names.'],
   bad_member: [422, '{filename} is not taken: {why}.'],
   batch_full: [413, 'One request has at most {most} files. Send the others in another one.'],
-  upload_incomplete: [400, 'The upload ended before the file was whole. Nothing was kept; send it again.'],
+  upload_incomplete: [400, 'The upload ended before the file was whole. Nothing of this file was kept; send it again.'],
   storage_full: [
     507,
     'There is no room left on the disk for this file. Nothing was kept. An admin has to free space under /repos.',

@@ -67,7 +67,7 @@ const UNREADABLE: Readonly<Record<string, readonly [line: string, detail: string
 function refuseUnreadable({ code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
   const [line, detail] = UNREADABLE[code] ?? [
     '400 Bad Request',
-    'The request is not HTTP that can be read: its length or its framing is wrong. Nothing was kept; send it again.',
+    'The request is not HTTP that can be read: its length or its framing is wrong. Send it again; no file of it was kept that is not whole.',
   ]
   const body = JSON.stringify({ detail, code: 'bad_request' })
   socket.end(

@@ -1,4 +1,4 @@
-import type { State } from './wire.ts'
+import type { LoginWay, State } from './wire.ts'
 
 /** The words, icons and colours of the gate, said once for all screens. */
 export const STATES: Readonly<Record<State, { readonly word: string; readonly icon: string; readonly tone: string }>> =
@@ -111,4 +111,14 @@ export const ACTIONS: Readonly<
   INIT_DISTS: { word: 'Repositories set up', icon: 'layers', tone: 'dim' },
   DISTRIBUTION_CHANGE: { word: 'Distribution changed', icon: 'layers', tone: 'dim' },
   SYNC_INDEX: { word: 'Index rebuilt', icon: 'db', tone: 'dim' },
+}
+
+/** How somebody signed in, after "with". */
+export const LOGIN_WAYS: Readonly<Record<LoginWay, string>> = {
+  password: 'a password',
+  directory_password: 'a directory password',
+  password_and_code: 'a password and a code',
+  password_and_recovery_code: 'a password and a recovery code',
+  password_and_new_factor: 'a password, and a second factor set up',
+  single_sign_on: 'single sign-on',
 }

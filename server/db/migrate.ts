@@ -20,6 +20,7 @@ import { packageKind } from './migrations/0018-package-kind.ts'
 import { scanned } from './migrations/0019-scanned.ts'
 import { served } from './migrations/0020-served.ts'
 import { accountId } from './migrations/0022-account-id.ts'
+import { loginWay } from './migrations/0023-login-way.ts'
 import { tokenUploads } from './migrations/0021-token-uploads.ts'
 
 /** In order. A new migration goes to the end. */
@@ -44,6 +45,7 @@ const MIGRATIONS: readonly Migration[] = [
   served,
   tokenUploads,
   accountId,
+  loginWay,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

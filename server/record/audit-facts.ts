@@ -1,3 +1,4 @@
+import type { LoginWay } from '../core/login-way.ts'
 import type { State } from '../core/manifest.ts'
 import type { StepName } from '../core/report.ts'
 
@@ -143,7 +144,7 @@ export interface FactsOf {
     readonly unreadable: number
   }
   // people
-  'login': { readonly how: string; readonly awaits?: 'second_factor' | 'set_up' }
+  'login': { readonly how: LoginWay; readonly codes_left?: number; readonly awaits?: 'second_factor' | 'set_up' }
   'refused': { readonly why: Refusal }
   'sso.refused': { readonly word: string }
   'account.created': Account & {

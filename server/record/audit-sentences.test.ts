@@ -236,9 +236,13 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
     ],
   ],
   'login': [
-    [{ kind: 'login', how: 'a password' }, 'With a password.'],
+    [{ kind: 'login', how: 'password' }, 'With a password.'],
     [
-      { kind: 'login', how: 'a password', awaits: 'set_up' },
+      { kind: 'login', how: 'password_and_recovery_code', codes_left: 7 },
+      'With a password and a recovery code; 7 are left.',
+    ],
+    [
+      { kind: 'login', how: 'password', awaits: 'set_up' },
       'With a password; the second factor has to be set up first.',
     ],
   ],

@@ -1,3 +1,4 @@
+import type { LoginWay } from '../core/login-way.ts'
 import type { AuditFacts, DecidedFact, FactKind, FactsOf, NamesChanged, Refusal } from './audit-facts.ts'
 
 const REFUSALS: Readonly<Record<Refusal, string>> = {
@@ -14,6 +15,14 @@ const REFUSALS: Readonly<Record<Refusal, string>> = {
   wrong_current_password_or_locked: 'The current password is wrong, or the account is locked.',
 }
 
+const WAYS: Readonly<Record<LoginWay, string>> = {
+  password: 'a password',
+  directory_password: 'a directory password',
+  password_and_code: 'a password and a code',
+  password_and_recovery_code: 'a password and a recovery code',
+  password_and_new_factor: 'a password, and a second factor set up',
+  single_sign_on: 'single sign-on',
+}
 const AWAITED = { second_factor: 'the second factor is awaited', set_up: 'the second factor has to be set up first' }
 
 const MOST_NAMES = 20
@@ -148,7 +157,8 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'group.removed': ({ group }) => `The group ${group} was removed.`,
   'index.rebuilt': ({ manifests, added, changed, removed, unreadable }) =>
     `${manifests} manifests: ${added} added, ${changed} changed, ${removed} removed, ${unreadable} unreadable.`,
-  'login': ({ how, awaits }) => `With ${how}${awaits === undefined ? '' : `; ${AWAITED[awaits]}`}.`,
+  'login': ({ how, codes_left: left, awaits }) =>
+    `With ${WAYS[how]}${left === undefined ? '' : `; ${left} are left`}${awaits === undefined ? '' : `; ${AWAITED[awaits]}`}.`,
   'refused': ({ why }) => REFUSALS[why],
   'sso.refused': ({ word }) => `Single sign-on: ${word}.`,
   'account.created': ({ username, role, by }) => `${username}, ${CREATED[by](role)}.`,

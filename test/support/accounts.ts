@@ -133,7 +133,7 @@ export async function startAccounts(options: AccountOptions = {}): Promise<TestA
     session: async username => {
       const account = await findAccount(db, username)
       if (account === undefined) throw new Error(`there is no ${username}`)
-      return (await auth.sessions.open(db, account, { how: 'a test', ip: '192.0.2.1', agent: 'test' })).token
+      return (await auth.sessions.open(db, account, { how: 'single_sign_on', ip: '192.0.2.1', agent: 'test' })).token
     },
     login: (username, password, headers = freshAddress()) =>
       app.ask('POST', '/api/v1/auth/token', { body: { username, password }, headers }),

@@ -1,3 +1,4 @@
+import type { LoginWay } from '../../core/login-way.ts'
 import type { AppAddress } from '../../core/app-address.ts'
 import { Redirect, type RawRequest } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
@@ -41,7 +42,7 @@ export interface OidcLoginDeps<Reply> {
   readonly audit: Pick<Audit, 'record'>
   readonly log: Pick<Log, 'warn'>
   /** Makes or updates the account, and returns what a password login would. */
-  readonly vouchedFor: (profile: Vouched, coming: From & { readonly how: string }) => Promise<Reply>
+  readonly vouchedFor: (profile: Vouched, coming: From & { readonly how: LoginWay }) => Promise<Reply>
 }
 
 const TRIP_S = 600
@@ -112,7 +113,7 @@ export function createOidcLogin<Reply>({
           ...(fullName === undefined ? {} : { fullName }),
           ...(email === undefined ? {} : { email }),
         },
-        { ...from, how: 'single sign-on' },
+        { ...from, how: 'single_sign_on' },
       )
     } catch (error) {
       if (claimed.isNew) await identities.release(person)

@@ -41,7 +41,7 @@ test('a request costs one query; ended sessions are read once a second', async (
   await db.query(`insert into account (username, password_hash, role) values ('ada', '', 'reader')`)
   const account = await findAccount(db, 'ada')
   if (account === undefined) throw new Error('there is no ada')
-  const { token } = await sessions.open(db, account, { how: '', ip: '', agent: '' })
+  const { token } = await sessions.open(db, account, { how: 'password', ip: '', agent: '' })
   asked.length = 0
   for (let n = 0; n < 50; n++) await authenticate(`Bearer ${token}`)
   expect(asked.filter(table => table === 'account')).toHaveLength(50)

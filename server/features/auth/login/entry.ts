@@ -1,3 +1,4 @@
+import type { LoginWay } from '../../../core/login-way.ts'
 import { randomUUID } from 'node:crypto'
 import type { From } from '../../../core/request-origin.ts'
 import type { Db, Tx } from '../../../db/db.ts'
@@ -14,8 +15,8 @@ export type Entered =
   | ({ readonly kind: 'session' } & AccessToken)
   | { readonly kind: 'challenge' | 'setup'; readonly token: string; readonly minutes: number }
 
-/** `how` names the credential in words: `a password`. */
-export type Coming = From & { readonly how: string }
+/** From where somebody comes, and by which credential. `codesLeft` is known where a recovery code was used up. */
+export type Coming = From & { readonly how: LoginWay; readonly codesLeft?: number }
 
 export interface Entry {
   /**
@@ -61,7 +62,11 @@ export function createEntry({ db, audit, outbox, tokens, sessions, policy, clock
       action: 'LOGIN',
       result: 'SUCCESS',
       user: account.username,
-      facts: { kind: 'login', how: coming.how },
+      facts: {
+        kind: 'login',
+        how: coming.how,
+        ...(coming.codesLeft === undefined ? {} : { codes_left: coming.codesLeft }),
+      },
       ip: coming.ip,
     })
     return sessions.open(tx, account, coming)

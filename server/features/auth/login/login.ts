@@ -1,3 +1,4 @@
+import type { LoginWay } from '../../../core/login-way.ts'
 import { fail } from '../../../core/errors.ts'
 import type { From } from '../../../core/request-origin.ts'
 import type { Db, Tx } from '../../../db/db.ts'
@@ -30,12 +31,12 @@ export interface Login {
   login(given: { readonly username: string; readonly password: string } & From): Promise<Entered>
   /**
    * Signs in a person whom another place vouches for: makes or updates the account; second factor and session are as
-   * after a password. `how` is for the audit log: `a directory password`. @throws bad_password, or sso_refused where
+   * after a password. `how` is for the audit log. @throws bad_password, or sso_refused where
    * nobody typed one; account_inactive
    */
   vouchedFor(
     profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' },
-    coming: From & { readonly how: string },
+    coming: From & { readonly how: LoginWay },
   ): Promise<Entered>
 }
 
@@ -57,7 +58,7 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
     return fail(code, {})
   }
 
-  async function comeIn(account: Account, coming: From & { readonly how: string }): Promise<Entered> {
+  async function comeIn(account: Account, coming: From & { readonly how: LoginWay }): Promise<Entered> {
     return (await entry.enter(account, coming)) ?? refuse(account.username, coming.ip, 'locked')
   }
 
@@ -94,7 +95,7 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
 
   async function vouchedFor(
     profile: DirectoryProfile & { readonly origin: 'ldap' | 'oidc' },
-    coming: From & { readonly how: string },
+    coming: From & { readonly how: LoginWay },
   ): Promise<Entered> {
     const account = await db.tx(tx => follow(tx, profile, coming.ip))
     outbox.nudge()
@@ -136,7 +137,7 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
         await passwords.countGuess(guessed)
       return refuse(username, from.ip, 'directory_refused')
     }
-    return vouchedFor({ ...answer.profile, origin: 'ldap' }, { ...from, how: 'a directory password' })
+    return vouchedFor({ ...answer.profile, origin: 'ldap' }, { ...from, how: 'directory_password' })
   }
 
   return {
@@ -150,7 +151,7 @@ export function createLogin({ db, audit, outbox, passwords, entry, clock, direct
       if (account === undefined) return refuse(username, from.ip, 'no_such_user')
       if (outcome !== 'right') return refuse(username, from.ip, outcome === 'locked' ? 'locked' : 'wrong_password')
       if (!account.active) return refuse(username, from.ip, 'inactive', 'account_inactive')
-      return comeIn(account, { ...from, how: 'a password' })
+      return comeIn(account, { ...from, how: 'password' })
     },
   }
 }

@@ -107,8 +107,7 @@ export function createMfa({ db, audit, outbox, box, passwords, entry, clock, ran
         if (!(await spendOnce(tx, who.credential, new Date(clock.now().getTime() + SETUP_MINUTES * 60_000))))
           fail('bad_credential', {})
         const session =
-          (await entry.admit(tx, account, { ...from, how: 'a password, and a second factor set up' })) ??
-          fail('bad_credential', {})
+          (await entry.admit(tx, account, { ...from, how: 'password_and_new_factor' })) ?? fail('bad_credential', {})
         return { codes, session }
       })
     },

@@ -5,7 +5,7 @@ import type { Outbox } from '../../../db/outbox.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import type { Audit } from '../../../record/audit.ts'
-import type { Entry } from '../login/entry.ts'
+import type { Coming, Entry } from '../login/entry.ts'
 import type { Claims, Tokens } from '../sessions/jwt.ts'
 import { findFactor, takeStep } from './store.ts'
 import type { PasswordCheck } from '../login/password-check.ts'
@@ -58,16 +58,16 @@ export function createSecondStep({
     return { claims, account }
   }
 
-  /** Uses the code up. @returns its kind in words, or undefined when it is wrong */
-  async function take(tx: Tx, username: string, proof: Proof): Promise<string | undefined> {
+  /** Uses the code up. @returns undefined when it is wrong */
+  async function take(tx: Tx, username: string, proof: Proof): Promise<Pick<Coming, 'how' | 'codesLeft'> | undefined> {
     if ('recoveryCode' in proof) {
       if (!(await useRecoveryCode(tx, username, proof.recoveryCode))) return undefined
-      return `a recovery code; ${await countRecoveryCodes(tx, username)} are left`
+      return { how: 'password_and_recovery_code', codesLeft: await countRecoveryCodes(tx, username) }
     }
     const sealed = (await findFactor(tx, username))?.mfa_secret
     if (sealed === undefined || sealed === null) return undefined
     const step = stepOfCode(box.open(sealed).toString('utf8'), proof.code, clock.now())
-    return step !== undefined && (await takeStep(tx, username, step)) ? 'a code' : undefined
+    return step !== undefined && (await takeStep(tx, username, step)) ? { how: 'password_and_code' } : undefined
   }
 
   return async ({ challenge, proof, ...from }) => {
@@ -80,7 +80,7 @@ export function createSecondStep({
         if (!(await spendOnce(tx, claims.id, claims.expiresAt))) fail('bad_challenge', {})
         // undefined: locked, or changed since it was read
         return (
-          (await entry.admit(tx, account, { ...from, how: `a password and ${shown}` })) ??
+          (await entry.admit(tx, account, { ...from, ...shown })) ??
           (() => {
             throw refused
           })()

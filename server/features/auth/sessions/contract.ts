@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../../core/contract.ts'
-import { Done } from '../../../core/schemas.ts'
+import { LOGIN_WAYS, type LoginWay } from '../../../core/login-way.ts'
+import { Done, listed } from '../../../core/schemas.ts'
 import { AccessReply } from '../login/contract.ts'
 
 const Session = Type.Object({
@@ -8,7 +9,7 @@ const Session = Type.Object({
   opened_at: Type.String(),
   last_seen_at: Type.String({ description: 'To the minute.' }),
   expires_at: Type.String(),
-  how: Type.String({ description: 'How the session logged in: password, code, single sign-on.' }),
+  how: listed<LoginWay>(LOGIN_WAYS),
   ip: Type.String(),
   user_agent: Type.String(),
   current: Type.Boolean({ description: 'The session of this request.' }),

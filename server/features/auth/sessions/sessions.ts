@@ -1,3 +1,4 @@
+import type { LoginWay } from '../../../core/login-way.ts'
 import { randomUUID } from 'node:crypto'
 import { fail } from '../../../core/errors.ts'
 import type { From } from '../../../core/request-origin.ts'
@@ -14,8 +15,8 @@ export interface Session {
   /** To the minute. */
   readonly seen_at: Date
   readonly expires_at: Date
-  /** How it was opened, in words. */
-  readonly how: string
+  /** How it was opened. */
+  readonly how: LoginWay
   readonly ip: string
   readonly agent: string
 }
@@ -26,7 +27,7 @@ export interface AccessToken {
 }
 
 export interface Sessions {
-  open(tx: Queryable, account: Account, from: From & { readonly how: string }): Promise<AccessToken>
+  open(tx: Queryable, account: Account, from: From & { readonly how: LoginWay }): Promise<AccessToken>
   /**
    * A new token for the same session, with the current role, until 12 hours after the login at most. @throws
    * bad_credential

@@ -24,7 +24,7 @@ const NAMES: Readonly<Record<string, string>> = {
   outbox: 'Publication',
 }
 const REMEDIES: Readonly<Record<string, string>> = {
-  clamav: 'Until it answers nobody knows whether a package is clean. Start clamd, or set CLAMD_SOCKET or CLAMD_HOST.',
+  clamav: 'Until it answers nobody knows whether a package is clean.',
   gpg: 'An admin makes one under Distributions.',
   manifests: 'Check that the disk is mounted, writable and not full.',
   pool: 'Check that the disk is mounted, writable and not full.',

@@ -32,9 +32,37 @@ function createBuffers(): { take(): Buffer; giveBack(buffer: Buffer): void } {
 }
 const buffers = createBuffers()
 
+/**
+ * As many as libuv has threads. More would wait there, each with its buffer, and in the way of everything else that
+ * reads files.
+ */
+const READS = 4
+
+/** Lets so many readers in at once, in the order in which they came. */
+function createTurns(atOnce: number): { begin(): Promise<void>; end(): void } {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return {
+    begin() {
+      if (running < atOnce) {
+        running += 1
+        return Promise.resolve()
+      }
+      return new Promise(resolve => waiting.push(resolve))
+    },
+    end() {
+      const next = waiting.shift()
+      if (next === undefined) running -= 1
+      else next()
+    },
+  }
+}
+const turns = createTurns(READS)
+
 function readInto(fd: number, buffer: Buffer, { start, end }: Range): Promise<number> {
   return new Promise((resolve, reject) => {
     read(fd, buffer, 0, Math.min(buffer.length, end - start + 1), start, (error, length) => {
+      turns.end() // the next one reads while this one is written
       if (error === null) resolve(length)
       else reject(error)
     })
@@ -43,7 +71,7 @@ function readInto(fd: number, buffer: Buffer, { start, end }: Range): Promise<nu
 
 /**
  * Writes a part of a file as the body of an answer whose headers are set, and ends it. One buffer at a time: each is
- * written before the next is read. A client that leaves ends it without an error.
+ * written before the next is read, and downloads read in turn. A client that leaves ends it without an error.
  * @throws when the file cannot be read, or is shorter than it was; the answer is then to be cut off
  */
 export async function pump(fd: number, { start, end }: Range, response: ServerResponse): Promise<void> {
@@ -52,7 +80,8 @@ export async function pump(fd: number, { start, end }: Range, response: ServerRe
   const leave = (): void => written()
   response.once('close', leave)
   for (let at = start; at <= end && !response.destroyed;) {
-    const buffer = buffers.take()
+    await turns.begin()
+    const buffer = buffers.take() // not earlier: who waits holds none
     try {
       const length = await readInto(fd, buffer, { start: at, end })
       if (length === 0) throw new Error('a file shrank while it was sent')

@@ -36,6 +36,8 @@ export interface ListedFile {
 
 /** The forms in which an index is published, as endings of its path; `''` is the plain one. */
 export type Kind = '' | '.gz' | '.xz' | '.zst'
+/** Also `.deflate`: parts of one gzip member, without its header, its last block and its checksum. */
+export type IndexKind = Kind | '.deflate'
 
 /** An index of one architecture: every entry's text, one after the other, in the order of names. */
 export interface IndexPlan {
@@ -48,7 +50,7 @@ export interface IndexPlan {
   readonly kind?: PackageKind
   /** `main/binary-amd64/Packages`: the plain form; the others stand beside it with their ending. */
   readonly path: RelPath
-  readonly kinds: readonly Kind[]
+  readonly kinds: readonly IndexKind[]
   /** True where clients hardly ever fetch the plain form: the root names it, and it takes no room. */
   readonly joinsPlain?: true
   /**

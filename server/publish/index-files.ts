@@ -1,9 +1,9 @@
 import { basename, dirname, join } from 'node:path'
-import { gzipSync, zstdCompressSync } from 'node:zlib'
+import { constants, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { relPath } from '../core/identity.ts'
 import { recipePath, type Recipe, type RecipeForm } from '../files/recipes.ts'
 import type { Shard } from '../formats/shards.ts'
-import type { IndexPlan, Kind, ListedFile } from '../formats/tree.ts'
+import type { IndexPlan, IndexKind, ListedFile } from '../formats/tree.ts'
 import type { FileStep } from '../lib/file-steps.ts'
 import { XZ_FLAGS, xzHeader, xzTail } from '../lib/xz-stream.ts'
 import type { GenerationDeps, Plan } from './generation-plan.ts'
@@ -13,27 +13,28 @@ import type { ShardCache } from './shard-cache.ts'
 import { hasRecipe, isFile, pointToShared, share, sharedPaths, shareRecipe } from './shared-files.ts'
 
 /** The text before and after the entries, compressed so that it can be joined to pieces. */
-const PACK: Record<Exclude<Kind, '.xz'>, (text: string) => Buffer> = {
+const PACK: Record<Exclude<IndexKind, '.xz'>, (text: string) => Buffer> = {
   '': Buffer.from,
   '.gz': text => gzipSync(text),
+  '.deflate': text => deflateRawSync(text, { finishFlush: constants.Z_FULL_FLUSH }),
   '.zst': text => zstdCompressSync(text),
 }
 
 async function partsOf(
   cache: ShardCache,
   plan: IndexPlan,
-  { shards, kind }: { readonly shards: readonly Shard[]; readonly kind: Kind },
+  { shards, kind }: { readonly shards: readonly Shard[]; readonly kind: IndexKind },
 ): Promise<Part[]> {
   const cards = await Promise.all(
-    shards.map(async ({ digest }) => ({ digest, packed: (await cache.get(digest)).packed[kind] })),
+    shards.map(async ({ digest }) => ({ digest, packed: await cache.packed(digest, kind) })),
   )
   const parts = cards.map(({ digest, packed }): Part => ({
     id: digest,
     path: cache.path(digest, kind),
-    size: packed?.size ?? -1,
+    size: packed.size,
   }))
   if (kind === '.xz') {
-    const flags = cards[0]?.packed?.xz === undefined ? XZ_FLAGS : Buffer.from(cards[0].packed.xz.flags, 'hex')
+    const flags = cards[0]?.packed.xz === undefined ? XZ_FLAGS : Buffer.from(cards[0].packed.xz.flags, 'hex')
     return [
       { id: 'header', bytes: xzHeader(flags) },
       ...parts,
@@ -41,7 +42,7 @@ async function partsOf(
         id: 'tail',
         bytes: xzTail(
           flags,
-          cards.flatMap(({ packed }) => packed?.xz?.blocks ?? []),
+          cards.flatMap(({ packed }) => packed.xz?.blocks ?? []),
         ),
       },
     ]

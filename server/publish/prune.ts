@@ -178,7 +178,7 @@ export async function pruneShards(layout: Places, codenames: readonly Codename[]
     for (const n of await listGenerations(layout, codename)) {
       const state = await readState(layout, codename, n)
       for (const shard of Object.values(state?.pieces ?? {}).flat())
-        for (const kind of ['txt', 'gz', 'xz', 'zst', 'json']) needed.add(`${shard.digest}.${kind}`)
+        for (const kind of ['txt', 'gz', 'xz', 'zst', 'deflate', 'json']) needed.add(`${shard.digest}.${kind}`)
     }
   }
   // later than the recipes that name them, which a search of every ten minutes removes

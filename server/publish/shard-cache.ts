@@ -1,10 +1,10 @@
 import { readFile, stat } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { constants, gzip, zstdCompress } from 'node:zlib'
+import { constants, deflateRaw, gzip, zstdCompress } from 'node:zlib'
 import type { Layout } from '../files/layout.ts'
 import { pieceFile } from '../files/recipes.ts'
 import type { Cut } from '../formats/shards.ts'
-import type { Kind } from '../formats/tree.ts'
+import type { IndexKind } from '../formats/tree.ts'
 import { XZ_FLAGS, xzBlock } from '../lib/xz-stream.ts'
 import type { Joiner } from './joiner.ts'
 import type { PoolFile } from './store.ts'
@@ -21,7 +21,7 @@ export interface Packed {
 /** The card of a piece: `trees/.shards/ab/<digest>.json`, written last, so the other files exist when it does. */
 export interface ShardCard {
   readonly schema: 3
-  readonly packed: Partial<Record<Kind, Packed>>
+  readonly packed: Partial<Record<IndexKind, Packed>>
   /** Bytes of each entry's text, in order: an entry can be taken out again without knowing its format. */
   readonly lengths: readonly number[]
   /**
@@ -32,13 +32,13 @@ export interface ShardCard {
 
 /** Pieces of indexes, compressed once and kept by their digest. A cache: lost, it is only slower. */
 export interface ShardCache {
-  path(digest: string, kind: Kind): string
+  path(digest: string, kind: IndexKind): string
   /**
    * Compresses missing pieces. Existing ones count as new, so that they are not removed before a generation names them.
    */
   keep(
     cut: Cut,
-    made: { readonly files: readonly PoolFile[]; readonly kinds: readonly Kind[] },
+    made: { readonly files: readonly PoolFile[]; readonly kinds: readonly IndexKind[] },
   ): Promise<{ readonly card: ShardCard; readonly isNew: boolean }>
   /** @returns undefined when the piece is not there */
   find(digest: string): Promise<ShardCard | undefined>
@@ -48,9 +48,15 @@ export interface ShardCache {
   touch(digests: readonly string[]): Promise<void>
   /** @throws Error when the piece is not there: only for pieces that a generation in the making is made of */
   get(digest: string): Promise<ShardCard>
+  /**
+   * The piece in this form, which is made where it was not kept: releases before had fewer forms.
+   * @throws Error when the piece is not there
+   */
+  packed(digest: string, kind: IndexKind): Promise<Packed>
 }
 
-const deflate = promisify(gzip)
+const gz = promisify(gzip)
+const deflate = promisify(deflateRaw)
 const zstd = promisify(zstdCompress)
 const REMEMBERED = 16_384
 /** A piece is made once and fetched a thousand times; 12 is 0.4 % smaller and takes three times the CPU. */
@@ -58,10 +64,15 @@ const ZSTD_LEVEL = 10
 
 type Packing = (bytes: Buffer) => Promise<{ readonly body: Buffer; readonly packed: Packed }>
 
-const PACK: Record<Kind, Packing> = {
+const PACK: Record<IndexKind, Packing> = {
   '': bytes => Promise.resolve({ body: bytes, packed: { size: bytes.length } }),
   '.gz': async bytes => {
-    const body = await deflate(bytes, { level: 9 })
+    const body = await gz(bytes, { level: 9 })
+    return { body, packed: { size: body.length } }
+  },
+  '.deflate': async bytes => {
+    // ends on a byte and is not the last block, so that others can follow in the same stream
+    const body = await deflate(bytes, { level: 9, finishFlush: constants.Z_FULL_FLUSH })
     return { body, packed: { size: body.length } }
   },
   '.zst': async bytes => {
@@ -94,7 +105,7 @@ export async function readCard(layout: Pick<Layout, 'shards'>, digest: string): 
 /** The cache below one root, with the newest cards in memory. */
 export function createShardCache(layout: Pick<Layout, 'shards'>, thread: Pick<Joiner, 'take'>): ShardCache {
   const cards = new Map<string, ShardCard>()
-  const path = (digest: string, kind: Kind | '.json'): string => pieceFile(layout, digest, kind)
+  const path = (digest: string, kind: IndexKind | '.json'): string => pieceFile(layout, digest, kind)
 
   function remember(digest: string, card: ShardCard): ShardCard {
     if (cards.size >= REMEMBERED) cards.delete(cards.keys().next().value ?? '')
@@ -116,7 +127,10 @@ export function createShardCache(layout: Pick<Layout, 'shards'>, thread: Pick<Jo
   async function refresh(digest: string): Promise<boolean> {
     const card = await find(digest)
     if (card === undefined) return false
-    const forms = Object.entries(card.packed).map(([kind, { size }]) => ({ place: path(digest, kind as Kind), size }))
+    const forms = Object.entries(card.packed).map(([kind, { size }]) => ({
+      place: path(digest, kind as IndexKind),
+      size,
+    }))
     try {
       const sizes = await Promise.all(forms.map(async ({ place }) => (await stat(place)).size))
       if (forms.some(({ size }, n) => size !== sizes[n])) return forget(digest)
@@ -135,13 +149,33 @@ export function createShardCache(layout: Pick<Layout, 'shards'>, thread: Pick<Jo
       found.flatMap(({ digest, card }) =>
         card === undefined
           ? []
-          : [...(Object.keys(card.packed) as Kind[]), '.json' as const].map(kind => ({
+          : [...(Object.keys(card.packed) as IndexKind[]), '.json' as const].map(kind => ({
               do: 'touch' as const,
               path: path(digest, kind),
               at,
             })),
       ),
     )
+  }
+
+  async function get(digest: string): Promise<ShardCard> {
+    const card = await find(digest)
+    if (card === undefined) throw new Error(`the piece ${digest} of an index is not in the cache`)
+    return card
+  }
+
+  async function packed(digest: string, kind: IndexKind): Promise<Packed> {
+    const card = await get(digest)
+    const known = card.packed[kind]
+    if (known !== undefined) return known
+    const made = await PACK[kind](await readFile(path(digest, '')))
+    const fuller: ShardCard = { ...card, packed: { ...card.packed, [kind]: made.packed } }
+    await thread.take([
+      { do: 'write', path: path(digest, kind), bytes: made.body },
+      { do: 'write', path: path(digest, '.json'), bytes: JSON.stringify(fuller) },
+    ])
+    remember(digest, fuller)
+    return made.packed
   }
 
   function forget(digest: string): false {
@@ -154,17 +188,14 @@ export function createShardCache(layout: Pick<Layout, 'shards'>, thread: Pick<Jo
     find,
     refresh,
     touch,
-    get: async digest =>
-      (await find(digest)) ??
-      (() => {
-        throw new Error(`the piece ${digest} of an index is not in the cache`)
-      })(),
+    get,
+    packed,
     async keep({ shard: { digest }, text, lengths }, { files, kinds }) {
       const known = (await refresh(digest)) ? await find(digest) : undefined
       if (known !== undefined && kinds.every(kind => known.packed[kind] !== undefined))
         return { card: known, isNew: false }
       const bytes = Buffer.from(text)
-      const forms: readonly Kind[] = [...new Set<Kind>(['', ...kinds])]
+      const forms: readonly IndexKind[] = [...new Set<IndexKind>(['', ...kinds])]
       const made = await Promise.all(forms.map(async kind => ({ kind, ...(await PACK[kind](bytes)) })))
       const packed = Object.fromEntries(made.map(one => [one.kind, one.packed]))
       const card: ShardCard = { schema: 3, packed: { ...known?.packed, ...packed }, lengths, files }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { gzipSync, zstdCompressSync } from 'node:zlib'
+import { constants, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isRefusal } from '../../server/core/errors.ts'
 import { relPath, type RelPath } from '../../server/core/identity.ts'
@@ -14,7 +14,7 @@ import { createKeyring } from '../../server/signing/keyring.ts'
 import type { Signer } from '../../server/signing/signer.ts'
 import { trustKeys, type TrustedKeys } from '../../server/signing/trusted-keys.ts'
 import type { ContractSamples } from '../../server/formats/contract-suite.ts'
-import type { Kind, ListedFile, PublishedEntry, TreeWriter } from '../../server/formats/tree.ts'
+import type { IndexKind, ListedFile, PublishedEntry, TreeWriter } from '../../server/formats/tree.ts'
 import type { UpstreamPackage, UpstreamPlace, UpstreamReader } from '../../server/formats/upstream.ts'
 
 /** What the suite needs beyond the samples of every format. */
@@ -31,11 +31,12 @@ type Files = ReadonlyMap<string, Buffer>
 
 const digest = (algorithm: string, bytes: Buffer): string => createHash(algorithm).update(bytes).digest('hex')
 
-async function pack(text: string, kind: Kind): Promise<Buffer> {
+async function pack(text: string, kind: IndexKind): Promise<Buffer> {
   const bytes = Buffer.from(text)
   if (kind === '.gz') return gzipSync(bytes)
   if (kind === '.zst') return zstdCompressSync(bytes)
   if (kind === '') return bytes
+  if (kind === '.deflate') return deflateRawSync(bytes, { finishFlush: constants.Z_FULL_FLUSH })
   const block = await xzBlock(bytes)
   return Buffer.concat([xzHeader(XZ_FLAGS), block.data, xzTail(XZ_FLAGS, [block])])
 }

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { constants, deflateRawSync, gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readApkIndex } from '../../../test/support/apk.ts'
 import { getDistribution, layoutOf } from '../../../test/support/repositories.ts'
@@ -18,6 +18,7 @@ import { apkTree } from './tree.ts'
 
 const DISTRIBUTION = { ...getDistribution('alpine3.20'), archs: ['x86_64'] }
 const INDEX = relPath('main/x86_64/APKINDEX')
+const DEFLATED = relPath('main/x86_64/APKINDEX.deflate')
 const ARCHIVE = relPath('main/x86_64/APKINDEX.tar.gz')
 
 const hex = (algorithm: string, text: string): string => createHash(algorithm).update(text).digest('hex')
@@ -81,7 +82,11 @@ async function write(
   index: string,
   by = signer,
 ): Promise<{ files: Map<RelPath, Buffer>; read: (path: RelPath) => Promise<Buffer> }> {
-  const files = new Map<RelPath, Buffer>([[INDEX, Buffer.from(index)]])
+  const deflated = deflateRawSync(index, { finishFlush: constants.Z_FULL_FLUSH })
+  const files = new Map<RelPath, Buffer>([
+    [INDEX, Buffer.from(index)],
+    [DEFLATED, deflated],
+  ])
   const read = (path: RelPath): Promise<Buffer> => {
     const found = files.get(path)
     return found === undefined ? Promise.reject(new Error(`${path} is not there`)) : Promise.resolve(found)
@@ -99,7 +104,7 @@ async function write(
 }
 
 test('an entry has the lines that apk reads, in the order in which apk index writes them, for the architecture of the index', () => {
-  expect(plan).toMatchObject({ id: 'x86_64', arch: 'x86_64', path: INDEX, kinds: [''], addressed: 'path' })
+  expect(plan).toMatchObject({ id: 'x86_64', arch: 'x86_64', path: INDEX, kinds: ['', '.deflate'], addressed: 'path' })
   expect(render(entry())).toBe(
     [
       'C:Q1AAAAAAAAAAAAAAAAAAAAAAAAAAA=',
@@ -148,7 +153,7 @@ test('packages are fetched from the folder of the index, also those for every ar
 
 test('the archive is what apk takes: signatures by each key in both kinds, then one member with DESCRIPTION and APKINDEX', async () => {
   const { files, read } = await write(render(entry()))
-  expect([...files.keys()]).toEqual([INDEX, ARCHIVE])
+  expect([...files.keys()]).toEqual([INDEX, DEFLATED, ARCHIVE])
   const index = await readApkIndex(files.get(ARCHIVE) ?? Buffer.alloc(0), keyFolder)
   expect(index).toMatchObject({
     problems: [],

@@ -1,4 +1,4 @@
-import type { Static, TSchema } from '@sinclair/typebox'
+import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Access, Principal, Scoped } from './access.ts'
@@ -31,6 +31,8 @@ export interface Row {
   readonly body?: TSchema
   /** The body is a file, or a form with one; of `packages` many. The handler streams it from `raw` itself. */
   readonly upload?: 'package' | 'packages' | 'data'
+  /** The fields of that form beside its file; `data` without any takes no form at all. */
+  readonly form?: TObject
   /** The body is a message of others in their own shape. The handler reads its bytes itself. */
   readonly foreign?: true
   /** A JSON schema, or another kind of answer. `events` is Server-Sent Events. */

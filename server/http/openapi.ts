@@ -1,4 +1,4 @@
-import { Kind, type TSchema } from '@sinclair/typebox'
+import { Kind, Type, type TObject, type TSchema } from '@sinclair/typebox'
 import type { BoundRoute, Row } from '../core/contract.ts'
 import { ERRORS, type ErrorCode } from '../core/errors.ts'
 import { API_PREFIX } from './routes.ts'
@@ -32,60 +32,29 @@ function parameters(path: string, row: Row): Json[] {
 /** Errors that every route with a JSON body may answer before its handler runs. */
 const OF_A_BODY: readonly ErrorCode[] = ['bad_request', 'body_too_large']
 
-const FORM: Json = {
-  required: true,
-  content: {
-    'multipart/form-data': {
-      schema: {
-        type: 'object',
-        required: ['file', 'distribution'],
-        properties: {
-          file: { type: 'string', format: 'binary' },
-          distribution: { type: 'string' },
-          component: { type: 'string' },
-          sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' },
-        },
-      },
-    },
-  },
-}
-
 const FILE: Json = { type: 'string', format: 'binary' }
+const ARCHIVE: Json = { 'application/x-tar': { schema: FILE } }
+const OCTETS: Json = { 'application/octet-stream': { schema: FILE } }
 
-/** Many files: a form, or a tar. */
-const MANY: Json = {
-  required: true,
-  content: {
+/** A form with a file, or many, and exactly the fields that the row names. */
+function formOf({ properties, required = [] }: TObject, file: Json): Json {
+  return {
     'multipart/form-data': {
       schema: {
         type: 'object',
-        required: ['file'],
-        properties: {
-          distribution: { type: 'string' },
-          component: { type: 'string' },
-          sha256sums: { type: 'string' },
-          file: { type: 'array', items: FILE },
-        },
+        required: ['file', ...required],
+        properties: { ...(plain(Type.Object(properties)).properties as Json), file },
+        additionalProperties: false,
       },
     },
-    'application/x-tar': { schema: FILE },
-  },
+  }
 }
 
-/** A file that is not a package: as a form, or as the body itself. */
-const DATA: Json = {
-  required: true,
-  content: {
-    'application/octet-stream': { schema: FILE },
-    'multipart/form-data': {
-      schema: {
-        type: 'object',
-        required: ['file'],
-        properties: { file: FILE },
-        additionalProperties: { type: 'string' },
-      },
-    },
-  },
+/** A body with files: a form, and beside it a tar of packages, or data as they are. */
+function filesOf({ upload, form }: Row): Json {
+  const file = upload === 'packages' ? { type: 'array', items: FILE } : FILE
+  const alone = upload === 'packages' ? ARCHIVE : upload === 'data' ? OCTETS : {}
+  return { required: true, content: { ...alone, ...(form === undefined ? {} : formOf(form, file)) } }
 }
 
 /** Any JSON, for documents whose shape another specification defines. */
@@ -130,8 +99,6 @@ function failures(row: Row): Json {
   ])
 }
 
-const BODIES: Record<NonNullable<Row['upload']>, Json> = { package: FORM, packages: MANY, data: DATA }
-
 /** Who may call a route, as a sentence. */
 const CALLERS: Record<Row['access'], string> = {
   'public': 'For everybody, without a credential.',
@@ -151,7 +118,7 @@ function operation(key: string, row: Row): Json {
   const [method = '', path = ''] = key.split(' ')
   const body =
     row.upload !== undefined
-      ? { requestBody: BODIES[row.upload] }
+      ? { requestBody: filesOf(row) }
       : row.body === undefined
         ? {}
         : { requestBody: { content: { 'application/json': { schema: plain(row.body) } } } }

@@ -81,6 +81,28 @@ test('describes a form with a package and a file of data differently', () => {
   expect(types('POST /api/v1/security/database')).toEqual(['application/octet-stream', 'multipart/form-data'])
 })
 
+test('a form has the fields that its route takes, and no others', () => {
+  const forms = Object.fromEntries(
+    operations().flatMap(([key, { requestBody }]) => {
+      const { content } = (requestBody ?? {}) as { content?: Record<string, { schema: Json }> }
+      const form = content?.['multipart/form-data']?.schema
+      return form === undefined
+        ? []
+        : [[key, [Object.keys(form.properties as Json).sort(), form.required, form.additionalProperties]]]
+    }),
+  )
+  const upload = [['component', 'distribution', 'file', 'sha256'], ['file', 'distribution'], false]
+  expect(forms).toEqual({
+    'POST /api/v1/upload/': upload,
+    'POST /api/v1/upload/stream': upload,
+    'POST /api/v1/upload/batch': [['component', 'distribution', 'file', 'sha256sums'], ['file'], false],
+    'POST /api/v1/security/database': [['distribution', 'file', 'force'], ['file'], false],
+    'PUT /api/v1/distributions/{codename}/documents/{kind}': [['file'], ['file'], false],
+  })
+  const { requestBody } = Object.fromEntries(operations())['PUT /incoming/{codename}/{filename}'] as Json
+  expect(Object.keys((requestBody as Json).content as Json)).toEqual(['application/octet-stream'])
+})
+
 test('names each path parameter once, as required', () => {
   for (const [key, { parameters }] of operations()) {
     const inPath = (parameters as Json[]).filter(parameter => parameter.in === 'path')

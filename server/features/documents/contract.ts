@@ -42,6 +42,9 @@ const List = Type.Unsafe<DocumentList>(
 )
 const limit = { bucket: 'documents', perMinute: 60 }
 
+/** A document stands in a form alone: the query names it. */
+export const DOCUMENT_FORM = Type.Object({})
+
 /** The documents of a distribution: metadata that come with a set of packages. */
 export const documents = contract({
   'GET /distributions/{codename}/documents': {
@@ -60,6 +63,7 @@ export const documents = contract({
     params: Params,
     query: Key,
     upload: 'data',
+    form: DOCUMENT_FORM,
     reply: Card,
     fails: [
       'distribution_not_found',

@@ -4,7 +4,7 @@ import { asSeenBy, type Repositories } from '../../core/repository.ts'
 import { readBody } from '../../files/form.ts'
 import type { Spool } from '../../files/spool.ts'
 import { MAX_DOCUMENT } from '../../formats/documents.ts'
-import type { documents } from './contract.ts'
+import { DOCUMENT_FORM, type documents } from './contract.ts'
 import { copyDocuments, listDocuments, putDocument, removeDocument, type DocumentDeps } from './documents.ts'
 
 export interface DocumentRouteDeps extends Omit<DocumentDeps, 'repositories'> {
@@ -19,7 +19,7 @@ export const documentHandlers: Handlers<typeof documents, DocumentRouteDeps> = {
     putDocument(asSeenBy(deps, viewer), { ...params, key: query, by: who.name, ip: raw.clientIp }, async () => {
       const { file } = await readBody(raw, {
         spool: deps.spool,
-        known: [],
+        known: Object.keys(DOCUMENT_FORM.properties),
         limitBytes: MAX_DOCUMENT,
         setting: 'none',
         filename: params.kind,

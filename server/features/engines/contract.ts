@@ -47,6 +47,12 @@ const FAILS = [
   'unknown_distribution',
 ] as const
 
+/** The fields of a form with vulnerability data; a query says the same. */
+export const DATA_FORM = Type.Object({
+  force: Type.Optional(Type.Boolean()),
+  distribution: Type.Optional(Type.String({ maxLength: 80 })),
+})
+
 /** The engines that look for vulnerabilities and malware, and their data. */
 export const engines = contract({
   'GET /security/engines': {
@@ -122,6 +128,7 @@ export const engines = contract({
       'A bundle is made with `npm run vulndb -- make`. Files of feeds are recognised by their content: OSV all.zip, Debian tracker JSON, Alpine secdb JSON, updateinfo.xml, KEV JSON, EPSS CSV. Send it as the body itself, or as `file` of multipart/form-data with the fields `force` and `distribution`.',
     access: 'admin',
     upload: 'data',
+    form: DATA_FORM,
     limit: { bucket: 'database', perMinute: 30 },
     query: Type.Object({
       force: Type.Optional(Type.Boolean({ description: 'Take older data than what is loaded.' })),

@@ -8,7 +8,7 @@ import { loadFeedStates } from '../../vulndb/feeds/feed-state.ts'
 import { readUpdateinfoUrls } from '../../vulndb/feeds/feeds.ts'
 import type { ImportResult } from '../../vulndb/store/import.ts'
 import type { SourceFacts } from '../../vulndb/store/generation-meta.ts'
-import type { engines } from './contract.ts'
+import { DATA_FORM, type engines } from './contract.ts'
 import type { EngineDeps } from './deps.ts'
 import { feedsStatus, grypeStatus } from './status.ts'
 
@@ -141,7 +141,7 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
       limitBytes: settings.now().security.max_database_mb * 1_024 * 1_024,
       setting: 'security.max_database_mb',
       filename: query.filename,
-      known: ['distribution', 'force'],
+      known: Object.keys(DATA_FORM.properties),
     })
     try {
       const codename = fields.get('distribution')?.trim() || query.distribution

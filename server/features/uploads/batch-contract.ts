@@ -57,6 +57,13 @@ const BatchSchema = Type.Unsafe<BatchReply>(
 /** The most files of one request. */
 export const MOST_FILES = 1_000
 
+/** The fields of a form with many packages. */
+export const BATCH_FORM = Type.Object({
+  distribution: Type.Optional(Text),
+  component: Type.Optional(Text),
+  sha256sums: Type.Optional(Text),
+})
+
 /** Many packages in one request. */
 export const batches = contract({
   'POST /upload/batch': {
@@ -66,6 +73,7 @@ export const batches = contract({
     scoped: 'upload',
     limit: { bucket: 'upload', perMinute: 20, settings: 'upload_limits' },
     upload: 'packages',
+    form: BATCH_FORM,
     query: Type.Object({
       distribution: Type.Optional(Type.String({ maxLength: 200 })),
       component: Type.Optional(Type.String({ maxLength: 200 })),

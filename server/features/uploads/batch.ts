@@ -11,7 +11,14 @@ import type { Format } from '../../formats/format.ts'
 import type { Arrivals } from '../../lib/arrivals.ts'
 import type { Log } from '../../lib/log.ts'
 import { passGate } from '../../pipeline/gate.ts'
-import { MOST_FILES, type batches, type BatchReply, type FileAnswer, type Refused } from './batch-contract.ts'
+import {
+  BATCH_FORM,
+  MOST_FILES,
+  type batches,
+  type BatchReply,
+  type FileAnswer,
+  type Refused,
+} from './batch-contract.ts'
 import { recogniseActive, record, waitOf, type UploadDeps } from './handlers.ts'
 import { replyOf, statusOf } from './result.ts'
 import { readSums } from './sums.ts'
@@ -131,7 +138,7 @@ function createBatch(deps: BatchDeps, { raw, who, viewer, query }: BatchInput) {
   return {
     fates,
     codename: () => target?.distribution.codename ?? '',
-    known: ['distribution', 'component', 'sha256sums'],
+    known: Object.keys(BATCH_FORM.properties),
     fields,
     async take(member: Member): Promise<void> {
       const { filename } = member

@@ -1,4 +1,6 @@
+import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
+import { Text } from '../../core/schemas.ts'
 import { UploadResultSchema } from './result.ts'
 
 const FAILS = [
@@ -21,6 +23,13 @@ const FAILS = [
   'outside_distribution',
 ] as const
 
+/** The fields of a form with a package. */
+export const PACKAGE_FORM = Type.Object({
+  distribution: Text,
+  component: Type.Optional(Text),
+  sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+})
+
 const FORM =
   'Send multipart/form-data with `file` and `distribution`, optionally `component` and `sha256` (or the header X-Checksum-Sha256).'
 
@@ -33,6 +42,7 @@ export const uploads = contract({
     scoped: 'upload',
     limit: { bucket: 'upload', perMinute: 20, settings: 'upload_limits' },
     upload: 'package',
+    form: PACKAGE_FORM,
     status: 201,
     otherwise: [200],
     reply: UploadResultSchema,
@@ -45,6 +55,7 @@ export const uploads = contract({
     scoped: 'upload',
     limit: { bucket: 'upload', perMinute: 20, settings: 'upload_limits' },
     upload: 'package',
+    form: PACKAGE_FORM,
     reply: 'events',
     lastLine: 'done|DONE',
     fails: FAILS,

@@ -16,7 +16,7 @@ import { passGate, type Applicant, type Gate } from '../../pipeline/gate.ts'
 import type { Events } from '../../record/events.ts'
 import type { Metrics } from '../../record/metrics.ts'
 import type { Settings } from '../../settings/store.ts'
-import type { uploads } from './contract.ts'
+import { PACKAGE_FORM, type uploads } from './contract.ts'
 import { chooseTarget, needComponent, type Offered } from './target.ts'
 import {
   knownEvent,
@@ -82,7 +82,7 @@ async function receive(deps: UploadDeps, { raw, who, viewer }: Asker): Promise<A
   const { file, fields } = await readForm(raw, {
     spool: deps.spool,
     limitBytes,
-    known: ['distribution', 'component', 'sha256'],
+    known: Object.keys(PACKAGE_FORM.properties),
     check: ({ head, filename, fields: sofar }) => {
       const format = recogniseActive(deps, head, filename)
       const codename = sofar.get('distribution')?.trim() ?? ''

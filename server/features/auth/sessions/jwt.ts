@@ -1,4 +1,5 @@
 import { jwtVerify, SignJWT } from 'jose'
+import { webcrypto } from 'node:crypto'
 import { isRole, type Role } from '../../../core/access.ts'
 import { fail } from '../../../core/errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -41,9 +42,17 @@ const seconds = (time: Date): number => Math.floor(time.getTime() / 1000)
  * `jti` of an access token names its session.
  */
 export function createTokens({ secret, clock }: { readonly secret: string; readonly clock: Clock }): Tokens {
-  const key = new TextEncoder().encode(secret)
+  // imported once: jose would do so again for each token, which is a hop to another thread
+  const importing = webcrypto.subtle.importKey(
+    'raw',
+    new TextEncoder().encode(secret),
+    { name: 'HMAC', hash: 'SHA-256' },
+    false,
+    ['sign', 'verify'],
+  )
+  importing.catch(() => undefined) // each use gets the error
   return {
-    issue({ use, username, role, credentialsAt, id, expiresAt }) {
+    async issue({ use, username, role, credentialsAt, id, expiresAt }) {
       const scope = use === 'access' ? {} : { scope: use }
       return new SignJWT({ role, roles: [role], cred: credentialsAt.getTime(), use, ...scope })
         .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
@@ -52,11 +61,11 @@ export function createTokens({ secret, clock }: { readonly secret: string; reado
         .setJti(id)
         .setIssuedAt(seconds(clock.now()))
         .setExpirationTime(seconds(expiresAt))
-        .sign(key)
+        .sign(await importing)
     },
     async read(token, use) {
       try {
-        const { payload } = await jwtVerify(token, key, {
+        const { payload } = await jwtVerify(token, await importing, {
           algorithms: ['HS256'],
           issuer: ISSUER,
           currentDate: clock.now(),

@@ -30,7 +30,9 @@ export interface PublishPart extends Part {
 const BULK = 4
 const LONGEST_PAUSE_MS = 1_000
 /** Who was told of a publication has sent the next package after so long: part of the time it took, and at most. */
-const NEXT_COMES = { share: 0.25, mostMs: 100 } as const
+const NEXT_COMES = { share: 0.25, mostMs: 100, afterManyMs: 1_000 } as const
+/** A publication of so many changes came from requests with many files: the next one takes a moment to be made. */
+const MANY = 100
 
 /**
  * While packages arrive in bulk, two thirds of the time go to uploads, since each new tree is out of date at once; less
@@ -53,7 +55,7 @@ function paced(
     if (done !== undefined && done.changes >= BULK)
       after.set(codename, {
         free: performance.now() + Math.min(LONGEST_PAUSE_MS, 2 * done.ms),
-        restMs: Math.min(NEXT_COMES.mostMs, NEXT_COMES.share * done.ms),
+        restMs: Math.min(done.changes >= MANY ? NEXT_COMES.afterManyMs : NEXT_COMES.mostMs, NEXT_COMES.share * done.ms),
       })
     else after.delete(codename)
   }

@@ -22,6 +22,7 @@ import { served } from './migrations/0020-served.ts'
 import { accountId } from './migrations/0022-account-id.ts'
 import { loginWay } from './migrations/0023-login-way.ts'
 import { tokenUploads } from './migrations/0021-token-uploads.ts'
+import { source } from './migrations/0024-source.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -46,6 +47,7 @@ const MIGRATIONS: readonly Migration[] = [
   tokenUploads,
   accountId,
   loginWay,
+  source,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

@@ -1,19 +1,21 @@
 import type { OfferedPackage } from '../../core/advisories.ts'
-import type { Codename, FormatId } from '../../core/identity.ts'
-import type { Manifest, PackageKind } from '../../core/manifest.ts'
+import type { Blob, Codename, FormatId } from '../../core/identity.ts'
+import type { PackageFile, PackageKind } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Db, Queryable } from '../../db/db.ts'
 import type { PublishedEntry } from '../../formats/tree.ts'
 import { params, seenBy } from './sql.ts'
 
-interface EntryRow {
+/** A file of a package, with what is said of the package. */
+interface EntryRow extends Blob {
+  readonly id: number
   readonly name: string
   readonly version: string
   readonly arch: string
   readonly sort_key: string
-  readonly files: Manifest['files']
   readonly source: string
   readonly facts: unknown
+  readonly path: string
 }
 
 export interface EntryQuery {
@@ -50,23 +52,39 @@ export async function* readEntries(
       ...[codename, format, archs, ...after],
       ...[to ?? null, component?.name ?? null, component?.first ?? null],
     )
+    // manifests are large and lie apart: what is asked for here has columns of its own
     const rows = await db.query<EntryRow>(
       `
-      select name, version, arch, sort_key, manifest->'files' as files, manifest->'about'->>'source' as source, facts
-      from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and ${KIND[kind]}
-        and (name, sort_key, arch) > ($4, $5, $6) and ($7::text is null or name < $7)
-        and ($8::text is null or coalesce(component, $9) = $8) and ${seenBy(viewer, add, 'codename')}
-      order by name, sort_key, arch limit ${PAGE}`,
+      select p.*, f.path, f.sha256, f.size, f.md5, f.sha1, f.sha512
+      from (
+        select id, name, version, arch, sort_key, source, facts
+        from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and ${KIND[kind]}
+          and (name, sort_key, arch) > ($4, $5, $6) and ($7::text is null or name < $7)
+          and ($8::text is null or coalesce(component, $9) = $8) and ${seenBy(viewer, add, 'codename')}
+        order by name, sort_key, arch limit ${PAGE}) p
+      cross join lateral (select * from package_file where package_id = p.id offset 0) f
+      order by p.name, p.sort_key, p.arch, p.id, f.n`,
       values,
     )
-    for (const { sort_key, files, ...row } of rows) {
-      const [{ blob }, ...others] = files
-      yield { ...row, sortKey: sort_key, blob, ...(others.length === 0 ? {} : { others }) }
-    }
+    const entries = [...Map.groupBy(rows, row => row.id).values()].map(entryOf)
+    yield* entries
     const last = rows.at(-1)
-    if (last === undefined || rows.length < PAGE) return
+    if (last === undefined || entries.length < PAGE) return
     after = [last.name, last.sort_key, last.arch]
   }
+}
+
+/** @param rows  of one package, its first file first */
+function entryOf(rows: readonly EntryRow[]): PublishedEntry {
+  const files = rows.map(({ path, sha256, size, md5, sha1, sha512 }) => ({
+    path,
+    blob: { sha256, size, md5, sha1, sha512 },
+  }))
+  const [[{ name, version, arch, source, facts, sort_key: sortKey }], [{ blob }, ...others]] = [rows, files] as [
+    [EntryRow],
+    [PackageFile, ...PackageFile[]],
+  ]
+  return { name, version, arch, source, facts, sortKey, blob, ...(others.length === 0 ? {} : { others }) }
 }
 
 /** Every published package with the source it was built from, in the order of names; read page by page. */
@@ -80,7 +98,7 @@ export async function* readOffered(
     const { values, add } = params(codename, format, archs, ...after)
     const rows = await db.query<OfferedPackage & { readonly sort_key: string }>(
       `
-      select name, version, arch, sort_key, manifest->'about'->>'source' as source, manifest->'about'->>'source_version' as source_version
+      select name, version, arch, sort_key, source, source_version
       from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and (name, sort_key, arch) > ($4, $5, $6)
         and ${seenBy(viewer, add, 'codename')}
       order by name, sort_key, arch limit ${OFFERED_PAGE}`,

@@ -1,19 +1,15 @@
 import { printRef, type PackageRef } from '../../core/identity.ts'
 import type { Manifest } from '../../core/manifest.ts'
 import type { Tx } from '../../db/db.ts'
+import { PACKAGE_COLUMNS, PACKAGE_ROWS, rowOf } from './columns.ts'
 import { indexDecisions, insertFindings, type Written } from './review-index.ts'
-import { columns, insertFiles, PACKAGE_COLUMNS, refParams } from './store.ts'
+import { insertFiles } from './store.ts'
 
 async function insertPackages(tx: Tx, manifests: readonly Manifest[]): Promise<Map<string, number>> {
-  const values: unknown[] = []
-  const places = manifests.map(manifest => {
-    const row = [...refParams(manifest.ref), ...columns(manifest)]
-    return `(${row.map(value => `$${values.push(value)}`).join(', ')})`
-  })
-  const rows = await tx.query<PackageRef & { readonly id: number }>(
-    `insert into package (${PACKAGE_COLUMNS}) values ${places.join(', ')}
+  const rows = await tx.repeat<PackageRef & { readonly id: number }>(
+    `insert into package (${PACKAGE_COLUMNS}) select ${PACKAGE_COLUMNS} from ${PACKAGE_ROWS}
     on conflict (format, codename, name, version, arch) do nothing returning id, format, codename, name, version, arch`,
-    values,
+    [JSON.stringify(manifests.map(rowOf))],
   )
   return new Map(rows.map(row => [printRef(row), row.id]))
 }
@@ -28,7 +24,7 @@ async function insertOffers(tx: Tx, written: readonly Written[]): Promise<void> 
 }
 
 /**
- * Adds versions, with one statement for each table: at most 2,000 of them, each of another identity.
+ * Adds versions, each of another identity, with one statement for each table.
  * @returns those that were not there yet; the others are left as they are
  */
 export async function insertManifests(tx: Tx, manifests: readonly Manifest[]): Promise<readonly Manifest[]> {

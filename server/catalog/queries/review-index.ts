@@ -4,21 +4,18 @@ import type { Decision, Manifest } from '../../core/manifest.ts'
 import { acceptanceOf, heldSince, openFindings, reopensAt, wasScanned } from '../../core/review.ts'
 import type { Tx } from '../../db/db.ts'
 
-/**
- * The columns of `package` by which the review queue sorts, in the order of `REVIEW_COLUMNS`. Acceptances are as of the
- * write.
- */
-export const REVIEW_COLUMNS = [
-  'held_at',
-  'assignee',
-  'open_worst',
-  'open_rank',
-  'open_count',
-  'open_epss',
-  'open_kev',
-  'reopens_at',
-  'unscanned',
-] as const
+/** The columns of `package` by which the review queue sorts and filters, with their types. */
+export const REVIEW_TYPES = {
+  held_at: 'timestamptz',
+  assignee: 'text',
+  open_worst: 'text',
+  open_rank: 'smallint',
+  open_count: 'int',
+  open_epss: 'real',
+  open_kev: 'boolean',
+  reopens_at: 'timestamptz',
+  unscanned: 'boolean',
+} as const
 
 /** A package and its row. */
 export interface Written {
@@ -26,22 +23,22 @@ export interface Written {
   readonly manifest: Manifest
 }
 
-/** The values of `REVIEW_COLUMNS`, in that order: the queue sorts and filters by them without opening a manifest. */
-export function reviewColumns(manifest: Manifest): unknown[] {
+/** What those columns say of a manifest. Acceptances are as of the write. */
+export function reviewRow(manifest: Manifest): Readonly<Record<keyof typeof REVIEW_TYPES, unknown>> {
   const open = openFindings(manifest, manifest.changed_at)
   const severity = worst(open)
   const scores = open.flatMap(({ epss }) => epss ?? [])
-  return [
-    heldSince(manifest) ?? null,
-    manifest.review?.assigned_to ?? null,
-    severity ?? null,
-    severity === undefined ? 0 : rankOf(severity),
-    open.length,
-    scores.length === 0 ? null : Math.max(...scores),
-    open.some(({ kev }) => kev === true),
-    reopensAt(manifest) ?? null,
-    !wasScanned(manifest),
-  ]
+  return {
+    held_at: heldSince(manifest) ?? null,
+    assignee: manifest.review?.assigned_to ?? null,
+    open_worst: severity ?? null,
+    open_rank: severity === undefined ? 0 : rankOf(severity),
+    open_count: open.length,
+    open_epss: scores.length === 0 ? null : Math.max(...scores),
+    open_kev: open.some(({ kev }) => kev === true),
+    reopens_at: reopensAt(manifest) ?? null,
+    unscanned: !wasScanned(manifest),
+  }
 }
 
 const acceptedBy = (manifest: Manifest, finding: Finding): Decision | undefined =>

@@ -2,9 +2,9 @@ import { printRef, type Codename, type PackageRef } from '../../core/identity.ts
 import type { Manifest } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable, Tx } from '../../db/db.ts'
-import { getFormat } from '../../formats/index.ts'
 import { describedBy, params, seenBy } from './sql.ts'
-import { indexDecisions, indexFindings, REVIEW_COLUMNS, reviewColumns, type Written } from './review-index.ts'
+import { PACKAGE_COLUMNS, PACKAGE_ROWS, rowOf } from './columns.ts'
+import { indexDecisions, indexFindings, type Written } from './review-index.ts'
 
 /** The columns that identify a package, in the order `refParams` gives their values. */
 const REF = 'format = $1 and codename = $2 and name = $3 and version = $4 and arch = $5'
@@ -56,31 +56,6 @@ export async function lockManifest(tx: Tx, ref: PackageRef): Promise<Manifest | 
   return row && fromRow(row)
 }
 
-/** The values of the columns after the identity, in the order of INSERT and UPDATE below. */
-export function columns(manifest: Manifest): unknown[] {
-  const { facts, paths, ...rest } = manifest
-  return [
-    getFormat(manifest.ref.format).versionKey(manifest.ref.version),
-    manifest.files[0].blob.sha256,
-    manifest.files[0].blob.size,
-    manifest.about.summary,
-    manifest.state,
-    manifest.worst ?? null,
-    manifest.findings.length,
-    manifest.reports.some(report => report.outcome === 'warned' || report.outcome === 'unavailable'),
-    manifest.by,
-    manifest.from,
-    manifest.at,
-    manifest.changed_at,
-    JSON.stringify(rest),
-    JSON.stringify(facts),
-    paths.join('\n'),
-    manifest.component ?? null,
-    manifest.kind ?? 'binary',
-    ...reviewColumns(manifest),
-  ]
-}
-
 /** Writes the file rows of these, in the order of their files. */
 export async function insertFiles(tx: Tx, written: readonly Written[]): Promise<void> {
   const files = written.flatMap(({ id, manifest }) =>
@@ -103,23 +78,16 @@ export async function insertFiles(tx: Tx, written: readonly Written[]): Promise<
   )
 }
 
-/** The columns of `refParams` and `columns`, in their order. */
-export const PACKAGE_COLUMNS = `format, codename, name, version, arch, sort_key, sha256, size, summary, state, worst, findings, warned,
-  uploaded_by, origin, created_at, changed_at, manifest, facts, paths, component, kind, ${REVIEW_COLUMNS.join(', ')}`
-const REVIEW_SET = REVIEW_COLUMNS.map((column, n) => `${column} = $${23 + n}`)
-
 /**
  * Writes a manifest over the row of the same reference. Offers and files stay: they follow from the bytes and the
  * identity.
  */
 export async function updateManifest(tx: Tx, manifest: Manifest): Promise<void> {
-  const row = await tx.first<{ id: number }>(
+  const [row] = await tx.repeat<{ id: number }>(
     `
-    update package set sort_key = $6, sha256 = $7, size = $8, summary = $9, state = $10, worst = $11, findings = $12, warned = $13,
-      uploaded_by = $14, origin = $15, created_at = $16, changed_at = $17, manifest = $18, facts = $19, paths = $20, component = $21, kind = $22,
-      ${REVIEW_SET.join(', ')}
-    where ${REF} returning id`,
-    [...refParams(manifest.ref), ...columns(manifest)],
+    update package p set (${PACKAGE_COLUMNS}) = (select ${PACKAGE_COLUMNS} from ${PACKAGE_ROWS})
+    where p.format = $2 and p.codename = $3 and p.name = $4 and p.version = $5 and p.arch = $6 returning id`,
+    [JSON.stringify([rowOf(manifest)]), ...refParams(manifest.ref)],
   )
   if (row === undefined) return
   await indexFindings(tx, { id: row.id, manifest })

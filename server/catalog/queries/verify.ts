@@ -21,7 +21,7 @@ export function listVersions(db: Queryable, viewer: Viewer): Promise<VerifiedRow
   const { values, add } = params()
   return db.query<VerifiedRow>(
     `
-      select format, codename, name, version, arch, kind, component, state, changed_at, manifest->'about'->>'source' as source,
+      select format, codename, name, version, arch, kind, component, state, changed_at, source,
         array(select sha256 from package_file where package_id = id order by n) as blobs,
         array(select path from package_file where package_id = id and n > 0 order by n) as others
       from package where ${seenBy(viewer, add, 'codename')} order by id`,

@@ -35,7 +35,7 @@ export interface ListedFile {
 }
 
 /** The forms in which an index is published, as endings of its path; `''` is the plain one. */
-export type Kind = '' | '.gz' | '.xz' | '.zst'
+export type Kind = '' | '.gz' | '.xz'
 /** Also `.deflate`: parts of one gzip member, without its header, its last block and its checksum. */
 export type IndexKind = Kind | '.deflate'
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { gzip, zstdCompress } from 'node:zlib'
+import { gzip } from 'node:zlib'
 import type { Codename } from '../core/identity.ts'
 import { relPath } from '../core/identity.ts'
 import type { Distribution } from '../core/repository.ts'
@@ -16,14 +16,12 @@ import { XZ_FLAGS, xzBlock, xzHeader, xzTail } from '../lib/xz-stream.ts'
 import { contentsFile } from './contents.ts'
 
 const pack = promisify(gzip)
-const packZstd = promisify(zstdCompress)
 /** Blocks of this size are packed one by one: each takes its own dictionary. */
 const XZ_BLOCK = 4 * 2 ** 20
 
 async function compress(bytes: Buffer, kind: Kind): Promise<Buffer> {
   if (kind === '') return bytes
   if (kind === '.gz') return pack(bytes, { level: 9 })
-  if (kind === '.zst') return packZstd(bytes)
   const blocks = []
   for (let at = 0; at < bytes.length; at += XZ_BLOCK) blocks.push(await xzBlock(bytes.subarray(at, at + XZ_BLOCK)))
   return Buffer.concat([xzHeader(XZ_FLAGS), ...blocks.map(block => block.data), xzTail(XZ_FLAGS, blocks)])

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path'
-import { constants, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { constants, deflateRawSync, gzipSync } from 'node:zlib'
 import { relPath } from '../core/identity.ts'
 import { recipePath, type Recipe, type RecipeForm } from '../files/recipes.ts'
 import type { Shard } from '../formats/shards.ts'
@@ -17,7 +17,6 @@ const PACK: Record<Exclude<IndexKind, '.xz'>, (text: string) => Buffer> = {
   '': Buffer.from,
   '.gz': text => gzipSync(text),
   '.deflate': text => deflateRawSync(text, { finishFlush: constants.Z_FULL_FLUSH }),
-  '.zst': text => zstdCompressSync(text),
 }
 
 async function partsOf(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { gzipSync, zstdCompressSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import { getDistribution } from './repositories.ts'
 import { relPath } from '../../server/core/identity.ts'
 import { NO_RELEASE_FIELDS } from '../../server/core/release-fields.ts'
@@ -23,7 +23,6 @@ export interface RpmTreeOptions {
 }
 
 const digest = (algorithm: string, bytes: Buffer): string => createHash(algorithm).update(bytes).digest('hex')
-const COMPRESS = { '.gz': gzipSync, '.zst': zstdCompressSync } as const
 
 /** Packages as a publication names them, written below `folder` as a publication would have linked them. */
 async function addPackage(
@@ -55,8 +54,8 @@ async function addPackage(
 }
 
 /**
- * A tree without the publisher: `<folder>/x86_64` is what a client's baseurl names. Every package is a gzip member or
- * zstd frame of its own, as pieces of an index are, only smaller.
+ * A tree without the publisher: `<folder>/x86_64` is what a client's baseurl names. Every package is a gzip member of
+ * its own, as pieces of an index are, only smaller.
  */
 export async function writeRpmTree(folder: string, options: RpmTreeOptions): Promise<void> {
   const distribution = getDistribution(options.codename ?? 'almalinux9')
@@ -68,19 +67,17 @@ export async function writeRpmTree(folder: string, options: RpmTreeOptions): Pro
     const { head = '', tail = '' } = plan.frame?.(entries.length) ?? {}
     const members = [head, ...entries.map(entry => plan.render(entry, entry.path)), tail]
     const plain = Buffer.from(members.join(''))
-    for (const kind of ['.gz', '.zst'] as const) {
-      const bytes = Buffer.concat(members.map(text => COMPRESS[kind](text)))
-      const sha256 = digest('sha256', bytes)
-      const path = relPath(`${dirname(plan.path)}/${sha256}-${basename(plan.path)}${kind}`)
-      await mkdir(join(folder, dirname(path)), { recursive: true })
-      await writeFile(join(folder, path), bytes)
-      files.push({
-        path,
-        size: bytes.length,
-        sha256,
-        plain: { size: plain.length, sha256: digest('sha256', plain) },
-      })
-    }
+    const bytes = Buffer.concat(members.map(text => gzipSync(text)))
+    const sha256 = digest('sha256', bytes)
+    const path = relPath(`${dirname(plan.path)}/${sha256}-${basename(plan.path)}.gz`)
+    await mkdir(join(folder, dirname(path)), { recursive: true })
+    await writeFile(join(folder, path), bytes)
+    files.push({
+      path,
+      size: bytes.length,
+      sha256,
+      plain: { size: plain.length, sha256: digest('sha256', plain) },
+    })
   }
   const made = {
     signer: options.signer,

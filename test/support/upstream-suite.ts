@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { constants, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { constants, deflateRawSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isRefusal } from '../../server/core/errors.ts'
 import { relPath, type RelPath } from '../../server/core/identity.ts'
@@ -34,7 +34,6 @@ const digest = (algorithm: string, bytes: Buffer): string => createHash(algorith
 async function pack(text: string, kind: IndexKind): Promise<Buffer> {
   const bytes = Buffer.from(text)
   if (kind === '.gz') return gzipSync(bytes)
-  if (kind === '.zst') return zstdCompressSync(bytes)
   if (kind === '') return bytes
   if (kind === '.deflate') return deflateRawSync(bytes, { finishFlush: constants.Z_FULL_FLUSH })
   const block = await xzBlock(bytes)

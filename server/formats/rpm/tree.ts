@@ -38,9 +38,8 @@ const INDEXES: readonly (Pick<IndexPlan, 'render'> & {
 
 /**
  * What repomd.xml calls a file. The gzip form has the name that every client and createrepo_c look for; several entries
- * of one name make dnf 4 fail with a checksum mismatch. The zstd form is optional: dnf ignores a name it does not know,
- * libzypp downloads all of those, file lists too, unless they end in `_db`. EL 8 and createrepo_c before 1.0 read no
- * zstd.
+ * of one name make dnf 4 fail with a checksum mismatch. Generations of release 0.1 also have a zstd form, which no
+ * client reads: dnf ignores a name it does not know, libzypp one that ends in `_db`.
  */
 function typeOf(path: string): string {
   if (path.endsWith('-comps.xml')) return 'group'
@@ -77,7 +76,7 @@ export const rpmTree: TreeWriter = {
         component: 'main',
         ...(kind === 'binary' ? {} : { kind }),
         path: relPath(`${folder}/repodata/${name}.xml`),
-        kinds: ['.gz', '.zst'],
+        kinds: ['.gz'],
         addressed: 'name',
         render,
         frame: entries => ({ head: `${PROLOGUE}${open(entries)}`, tail: close }),

@@ -256,7 +256,7 @@ describe('a patch', () => {
       'validation.grype_fail_on',
     ])
     expect(await refusal(settings, { backup: { enabled: true } })).toBe(
-      'setting_not_available: backup.enabled cannot be changed: this version makes no backups itself; docs/operations.md says how to make one. Leave it out, or send it as GET /settings/ answers it.',
+      'setting_not_available: backup.enabled cannot be changed: this version makes no backups itself; docs/operations.md says how to make one. Leave it out, or send the value that it has.',
     )
     expect(settings.now()).toBe(before)
   })
@@ -291,6 +291,8 @@ describe('a patch', () => {
     expect(await refusal(settings, { ldap: { enabled: true } })).toContain('enterprise_only')
     expect(await refusal(settings, { retention_days: 5 })).toContain('enterprise_only')
     expect(await refusal(settings, { ldap: { enabled: 'yes' } })).toContain('enterprise_only')
+    expect(await refusal(settings, { ldap: { enabled: false } })).toContain('enterprise_only')
+    expect(await settings.patch({})).toEqual({ changed: [] })
     await settings.patch({ cve_policy: { high: 'warn' } })
     expect(settings.now().cve_policy.high).toBe('warn')
   })

@@ -79,13 +79,20 @@ async function load(path: string, box: SecretBox): Promise<Tree> {
   })
 }
 
-/** Refuses the first of these keys that is in a section of the enterprise edition. */
-function refuseLocked(keys: readonly string[]): void {
-  for (const key of keys) {
-    const [section = ''] = key.split('.')
-    const edition = (SETTINGS.properties as Record<string, { edition?: string }>)[section]?.edition
-    if (edition !== undefined) fail('enterprise_only', { feature: `The settings section ${edition}` })
-  }
+/** The section of the enterprise edition that holds this key, if one does. */
+function lockedSection(key: string): string | undefined {
+  const [section = ''] = key.split('.')
+  return (SETTINGS.properties as Record<string, { edition?: string }>)[section]?.edition
+}
+
+/**
+ * Refuses what the community edition locks: a value there that differs, and a request for nothing else. A client may
+ * send back all that it read, with what it changed.
+ */
+function refuseLocked(sent: readonly string[], differing: readonly string[]): void {
+  const asked = sent.every(key => lockedSection(key) !== undefined) ? [...differing, ...sent] : differing
+  const locked = asked.map(lockedSection).find(section => section !== undefined)
+  if (locked !== undefined) fail('enterprise_only', { feature: `The settings section ${locked}` })
 }
 
 /**
@@ -122,9 +129,11 @@ export async function createSettings({ layout, box, production, isEnterprise }: 
         const differing = [...leaves(SETTINGS, next)].filter(
           leaf => !isDeepStrictEqual(leaf.value, before.get(leaf.path)),
         )
-        // a client may send back all that it read: only what differs is a change
         if (!isEnterprise())
-          refuseLocked([...differing.map(({ path }) => path), ...faults.map(({ facts }) => String(facts['key']))])
+          refuseLocked(
+            parts.flatMap(part => Object.keys(part)),
+            [...differing.map(({ path }) => path), ...faults.map(({ facts }) => String(facts['key']))],
+          )
         for (const { path: key, inert: why } of differing)
           if (why !== undefined) faults.push(refusal('setting_not_available', { key, why }))
         refuseAll(faults)

@@ -29,7 +29,10 @@ export const ERRORS = {
     403,
     'This API token may not touch {codename}; it is limited to {allowed}. Use a token for {codename}.',
   ],
-  bad_setup_token: [403, 'The X-Setup-Token header does not match the SETUP_TOKEN of this deployment.'],
+  bad_setup_token: [
+    403,
+    'The setup token is missing or is not the SETUP_TOKEN of this deployment. Whoever deployed it knows it; scripts send it as X-Setup-Token.',
+  ],
   not_found: [404, 'There is nothing at {path}.'],
   method_not_allowed: [405, '{method} is not possible here. Possible: {allowed}.'],
   body_too_large: [413, 'The request body is larger than {limit_kb} KB.'],
@@ -37,7 +40,7 @@ export const ERRORS = {
   internal: [500, 'Internal server error'],
   starting: [
     503,
-    'The service is starting: {doing}. Try again in a few seconds; GET /health/ready says when it is done. Clients get their packages meanwhile.',
+    'The service is starting: {doing}. Try again in a few seconds. Clients get their packages meanwhile.',
   ],
   database_gone: [503, 'The database does not answer. Try again in a moment.'],
   disk_full: [
@@ -125,10 +128,7 @@ export const ERRORS = {
   // settings and keys
   unknown_setting: [422, 'There is no setting {key}; {known}.'],
   bad_setting: [422, '{key}: {why}.'],
-  setting_not_available: [
-    422,
-    '{key} cannot be changed: {why}. Leave it out, or send it as GET /settings/ answers it.',
-  ],
+  setting_not_available: [422, '{key} cannot be changed: {why}. Leave it out, or send the value that it has.'],
   no_signing_key: [409, 'There is no signing key yet. An admin makes one on the page Distributions.'],
   // distributions and packages
   unknown_distribution: [422, 'There is no distribution {codename}. There are: {known}.'],
@@ -153,7 +153,7 @@ export const ERRORS = {
   two_answers: [422, '{field} says {said}, {other} says {other_said}. Send one of the two.'],
   no_retention_rule: [
     409,
-    '{codename} keeps all versions. Set a number with PATCH /distributions/{codename}/retention, or send keep.',
+    '{codename} keeps all versions. Set how many it keeps on the page Distributions, or say it with keep.',
   ],
   unknown_document: [422, '{codename} takes no document of the kind {kind}. Choose one of: {known}.'],
   bad_document: [422, 'The document {kind} is refused: {why}. The one before, if any, is still served.'],
@@ -163,7 +163,7 @@ export const ERRORS = {
   ],
   document_not_found: [
     404,
-    '{codename} has no {kind} document with this key. GET /distributions/{codename}/documents lists what it has.',
+    '{codename} has no {kind} document with this key. The list of its documents says what it has.',
   ],
   no_release_words: [
     422,
@@ -209,7 +209,10 @@ export const ERRORS = {
   ],
   announcement_refused: [422, '{filename}: {said}. Of {of} packages {taken} were taken.'],
   key_not_for: [403, 'The key {key} may upload to {allowed}, not to {codename}. An admin can add it for {codename}.'],
-  no_developer_uploads: [422, '{codename} takes no .changes. Upload its packages one by one with POST /upload/.'],
+  no_developer_uploads: [
+    422,
+    '{codename} takes no .changes. Upload its packages themselves, one by one or many at once.',
+  ],
   incoming_full: [
     413,
     'The files of {whose} that wait for their .changes would be more than {most}. Send the .changes, or wait six hours.',
@@ -222,7 +225,7 @@ export const ERRORS = {
   version_not_found: [404, 'There is no version {version} of {name}.'],
   tag_not_found: [404, 'There is no tag {tag} of {name} in {codename}.'],
   not_possible: [409, 'A package that is {state} cannot be given {event}. Possible: {possible}.'],
-  ambiguous_version: [409, '{name} {version} exists more than once ({where}). Add {how}.'],
+  ambiguous_version: [409, '{name} {version} exists more than once ({where}). Say which is meant: {how}.'],
   not_served: [
     409,
     '{name} {version} is {state} in {distribution}: no client finds it until it is approved. {instead}',

@@ -101,6 +101,17 @@ test.each<[TSchema, unknown, string, string]>([
   ])
 })
 
+test('a member too many is told with the names that there are, also where the schema closes the object', () => {
+  for (const additionalProperties of [false, undefined])
+    expect(
+      faultsOf(
+        Type.Object({ a: Type.Integer() }, additionalProperties === false ? { additionalProperties } : {}),
+        { a: 1, b: 2 },
+        'body',
+      ),
+    ).toEqual([{ loc: ['body', 'b'], msg: 'There is no such field. There are: a.', type: 'extra_forbidden', input: 2 }])
+})
+
 test('what is missing is told with what it must be', () => {
   expect(faultsOf(Type.Object({ days: Type.Integer({ minimum: 1 }) }), {}, 'body')).toEqual([
     {

@@ -73,6 +73,12 @@ export function faultOf(place: Place, given: ValueError): Fault {
     .split('/')
     .slice(1)
     .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  if (error.type === ValueErrorType.ObjectAdditionalProperties)
+    return unknownFault(place, {
+      path,
+      known: Object.keys((error.schema.properties ?? {}) as object),
+      value: error.value,
+    })
   const isMissing = error.type === ValueErrorType.ObjectRequiredProperty
   const isRepeated = place === 'query' && Array.isArray(error.value) && error.schema.type !== 'array'
   return {

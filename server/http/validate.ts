@@ -76,6 +76,8 @@ export function validate(
   const inherited = removeInherited(schema, value)
   const [bad] = unstorable(value, [place])
   if (bad !== undefined) throw new ShapeError([{ loc: bad.path, msg: bad.msg, type: 'value_error', input: null }])
+  const unknown = [...inherited, ...listUnknown(schema, value)].map(member => unknownFault(place, member))
+  const named = new Set(unknown.map(({ loc }) => loc.join('/')))
   const seen = new Set<string>()
   const wrong = Value.Check(schema, value)
     ? []
@@ -83,9 +85,10 @@ export function validate(
         .slice(0, 100)
         .filter(error => !seen.has(error.path) && seen.add(error.path))
         .map(error => faultOf(place, error))
-  const unknown = [...inherited, ...listUnknown(schema, value)].map(member => unknownFault(place, member))
-  const named = new Set(wrong.map(({ loc }) => loc.join('/')))
-  const faults = [...wrong, ...unknown.filter(({ loc }) => !named.has(loc.join('/')))]
+        // told already, with the names that there are
+        .filter(({ type, loc }) => type !== 'extra_forbidden' || !named.has(loc.join('/')))
+  const told = new Set(wrong.map(({ loc }) => loc.join('/')))
+  const faults = [...wrong, ...unknown.filter(({ loc }) => !told.has(loc.join('/')))]
   if (faults.length > 0) throw new ShapeError(faults.slice(0, 100))
   return Value.Clean(schema, value)
 }

@@ -58,7 +58,7 @@ export async function findOne(
   db: Queryable,
   viewer: Viewer,
   which: VersionPlace,
-  how = '?distribution= and ?arch=',
+  how = 'distribution and arch name one',
 ): Promise<Found> {
   const found = await findEach(db, viewer, which, MOST)
   const [first] = found

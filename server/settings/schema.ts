@@ -30,7 +30,7 @@ export const SETTINGS = Type.Object(
       ...URL_OR_EMPTY,
     }),
     license: section('Licence.', {
-      key: text('', 'Licence key of the vendor; PUT /license checks it.', { secret: true, maxLength: 4_000 }),
+      key: text('', 'Licence key of the vendor, checked before it is kept.', { secret: true, maxLength: 4_000 }),
     }),
     sync: section(
       'Daily security synchronisation.',
@@ -51,7 +51,7 @@ export const SETTINGS = Type.Object(
       { inert: 'this version mirrors no other repositories; packages come in by upload' },
     ),
     versioning: toggles('How many versions are kept.', {
-      inert: 'each distribution has its own rule, which PATCH /distributions/{codename}/retention changes',
+      inert: 'each distribution has its own rule on the page Distributions',
     }),
     notifications: section('Outbound webhook.', {
       webhook_url: text('', 'Where events are sent.', { ...URL_OR_EMPTY }),
@@ -81,7 +81,7 @@ export const SETTINGS = Type.Object(
       {
         edition: 'retention',
         inert:
-          'this version keeps audit files for ever and makes no imports; PATCH /distributions/{codename}/retention says how many versions of a package are kept',
+          'this version keeps audit files for ever and makes no imports; the page Distributions says how many versions of a package are kept',
       },
     ),
     backup: section(

@@ -63,9 +63,14 @@ describe.each(ROWS.filter(([key]) => OPEN[key] === undefined))('%s', (key, row) 
     })
     expect(handled).toEqual([])
   })
+})
 
-  const isRead = key.startsWith('GET ') || row.upload !== undefined || row.foreign === true
-  test.skipIf(isRead || MAPS.has(key))('refuses a field that its body does not have', async () => {
+/** Whether a route takes JSON that its row describes; one without a body refuses every member. */
+const takesMembers = ([key, row]: readonly [string, Row]): boolean =>
+  !key.startsWith('GET ') && row.upload === undefined && row.foreign !== true && !MAPS.has(key)
+
+describe.each(ROWS.filter(takesMembers))('%s', (key, row) => {
+  test('refuses a field that its body does not have', async () => {
     handled.length = 0
     // a required query parameter would be refused first
     const required = (row.query as { readonly required?: readonly string[] } | undefined)?.required ?? []

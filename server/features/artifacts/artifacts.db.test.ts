@@ -510,7 +510,7 @@ describe('deleting', () => {
       await expect(remove(query)).rejects.toMatchObject({
         code: 'ambiguous_version',
         message:
-          'hello 1.0 exists more than once (focal, jammy, noble). Add ?distribution= for one of them, or ?all=true for all.',
+          'hello 1.0 exists more than once (focal, jammy, noble). Say which is meant: distribution names one, all=true means each.',
       })
     expect(await names({})).toHaveLength(4)
     const where = async (query: object) =>

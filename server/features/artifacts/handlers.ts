@@ -59,7 +59,7 @@ async function refuseSeveral({ db }: ArtifactDeps, viewer: Viewer, filter: NameF
     name: filter.name,
     version: filter.version,
     where: [...new Set(found.map(({ codename }) => codename))].sort().join(', '),
-    how: '?distribution= for one of them, or ?all=true for all',
+    how: 'distribution names one, all=true means each',
     variants: found.map(({ codename, arch, state }) => ({ distribution: codename, arch, status: state })),
   })
 }

@@ -40,7 +40,7 @@ export async function targetsOf(
   { who, viewer, all }: { readonly who: Pick<Principal, 'scope'>; readonly viewer: Viewer; readonly all: boolean },
 ): Promise<Some<Found>> {
   if (which.distribution !== undefined) repositories.get(which.distribution)
-  const how = '?distribution= and ?arch=, or ?all=true for each of them'
+  const how = 'distribution and arch name one, all=true means each'
   const found = all ? await findEach(db, viewer, which) : [await findOne(db, viewer, which, how)]
   for (const { ref } of found) needScope(who, ref.codename)
   return some(found)

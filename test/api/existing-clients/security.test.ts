@@ -258,7 +258,7 @@ describe('a version that lies in several places', () => {
     const body = what === 'decide' ? { action: 'accept_risk', justification: 'Known.' } : {}
     const refused = await act(what, body)
     expect([refused.status, refused.body.code]).toEqual([409, 'ambiguous_version'])
-    expect(refused.body.detail).toContain('?all=true')
+    expect(refused.body.detail).toContain('all=true means each')
     const to = what === 'quarantine' ? 'quarantined' : 'published'
     const one = await act(what, { ...body, distribution: 'noble' })
     expect([one.status, places([one.body]), places(one.body.packages)]).toEqual([200, [`noble ${to}`], [`noble ${to}`]])

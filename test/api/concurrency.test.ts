@@ -117,28 +117,27 @@ describe('many at once', () => {
     )
   })
 
-  test('an upload that is cut off leaves nothing behind', async () => {
+  test('an upload that is cut off when a part lies on disk leaves nothing behind', async () => {
     const controller = new AbortController()
-    const body = new ReadableStream<Uint8Array>({
-      start(stream) {
-        stream.enqueue(
-          Buffer.from('--cut\r\nContent-Disposition: form-data; name="file"; filename="cut.deb"\r\n\r\n!<arch>\n'),
-        )
-      },
-    })
+    const head = '--cut\r\nContent-Disposition: form-data; name="file"; filename="cut.deb"\r\n\r\n'
+    const sent = Buffer.concat([
+      Buffer.from(head),
+      await buildDeb({ name: 'cut', version: '1' }),
+      Buffer.alloc(600_000),
+    ])
+    const body = new ReadableStream<Uint8Array>({ start: stream => stream.enqueue(sent) })
     const incoming = (): Promise<string[]> => readdir(join(daemon.root, 'incoming'))
-    const sending = expect(
-      fetch(`${daemon.url}/api/v1/upload/`, {
-        method: 'POST',
-        body,
-        duplex: 'half',
-        signal: controller.signal,
-        headers: { 'Authorization': `Bearer ${token}`, 'Content-Type': 'multipart/form-data; boundary=cut' },
-      } as RequestInit),
-    ).rejects.toThrow()
-    await expect.poll(incoming).toHaveLength(1) // it has begun to arrive
+    const sending = fetch(`${daemon.url}/api/v1/upload/`, {
+      method: 'POST',
+      body,
+      duplex: 'half',
+      signal: controller.signal,
+      headers: { 'Authorization': `Bearer ${token}`, 'Content-Type': 'multipart/form-data; boundary=cut' },
+    } as RequestInit)
+    const cut = expect(sending).rejects.toThrow()
+    await expect.poll(incoming).toHaveLength(1)
     controller.abort()
-    await sending
+    await cut
     await expect.poll(incoming).toEqual([])
     const { body: page } = await daemon.call<PackagePage>('GET', '/packages/?q=cut', { token })
     expect(page.total).toBe(0)

@@ -143,8 +143,9 @@ describe('asking for a link', () => {
     await it.user('bea', 'reader')
     await it.stock.db.query(`update account set email = 'ada@example.test' where username = 'bea'`)
     await forgot({ email: 'ada@example.test' })
-    expect(it.mailed.map(({ text }) => /account (\w+)/.exec(text)?.[1])).toEqual(['ada', 'bea'])
-    await ask('reset-password', { token: tokenIn(it.mailed[1]?.text), new_password: NEW })
+    const mails = new Map(it.mailed.map(({ text }) => [/account (\w+)/.exec(text)?.[1], text]))
+    expect([...mails.keys()].sort()).toEqual(['ada', 'bea'])
+    await ask('reset-password', { token: tokenIn(mails.get('bea')), new_password: NEW })
     expect([await login(PASSWORD, 'ada'), await login(NEW, 'bea')]).toEqual([200, 200])
   })
 

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { api } from '../../server/api.ts'
 import type { Row } from '../../server/core/contract.ts'
-import { startDaemon, type Daemon } from '../support/daemon.ts'
+import { fetchAuditArchive } from '../support/audit-archive.ts'
+import { startDaemon, type Answer, type Daemon } from '../support/daemon.ts'
 import { createDeveloper } from '../support/gpg.ts'
 import { buildDeb } from '../support/packages.ts'
 import { buildRpm } from '../support/packages-rpm.ts'
@@ -152,6 +153,13 @@ function plain({ daemon }: World, text: string): string {
     .replace(/gatehouse-[\w-]+\.rsa\.pub|"prev":"[^"]*"|"id":"\d+"|198\.1[89]\.\d+\.\d+/g, 'ONE')
 }
 
+/** An answer, and of an archive the text in it. */
+async function read({ daemon }: World, path: string, token: string): Promise<Answer<Record<string, unknown>>> {
+  const answer = await daemon.call<Record<string, unknown>>('GET', path, { token })
+  if (answer.headers.get('content-type') !== 'application/gzip') return answer
+  return { ...answer, text: [...(await fetchAuditArchive(daemon, token)).values()].join('') }
+}
+
 describe('a viewer who may not see a distribution', () => {
   describe.each(READERS.map(([name]) => name))('as %s', reader => {
     test.each(ROUTES)('nothing in %s', async (key, row) => {
@@ -159,7 +167,7 @@ describe('a viewer who may not see a distribution', () => {
         const [here, there] = await Promise.all(
           [withHidden, without].map(async world => ({
             world,
-            answer: await world.daemon.call('GET', path, { token: world.tokens.get(reader) ?? '' }),
+            answer: await read(world, path, world.tokens.get(reader) ?? ''),
           })),
         )
         if (here === undefined || there === undefined) throw new Error('two worlds were asked')

@@ -52,18 +52,18 @@ function markOf(step: Answer, state: State | undefined): Mark {
 }
 
 /** What the server said so far, as seven marks. Steps it has not reached wait; publication follows from the state. */
-export function gateMarks(steps: readonly Answer[], state: State | undefined, running?: StepId): StepMark[] {
+export function gateMarks(steps: readonly Answer[], state: State | undefined): StepMark[] {
   const marks = STEPS.map(({ id, word }): StepMark => {
     const step = steps.find(one => one.name === id)
     if (step !== undefined) return { id, word, mark: markOf(step, state), said: step.message }
     if (id === 'publish' && state !== undefined) return { id, word, ...publication(state) }
-    return { id, word, mark: id === running ? 'running' : 'waiting', said: '' }
+    return { id, word, mark: 'waiting', said: '' }
   })
   return marks
 }
 
 function publication(state: State): { readonly mark: Mark; readonly said: string } {
-  if (state === 'published') return { mark: 'passed', said: 'In the signed index.' }
+  if (state === 'published') return { mark: 'passed', said: 'Clients may install it.' }
   if (state === 'pending_review') return { mark: 'held', said: 'After a decision. Clients do not see it until then.' }
   return { mark: 'waiting', said: 'Not published. Clients do not see it.' }
 }

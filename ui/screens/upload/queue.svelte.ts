@@ -136,8 +136,13 @@ function drawEnd(item: Item): void {
     item.steps = item.steps.map(step =>
       step.mark === 'running' ? { ...step, mark: 'failed', said: problem.message } : step,
     )
-  else if (result !== undefined && result.status !== 'already_imported')
-    item.steps = gateMarks(result.validation.steps, result.state)
+  else if (result !== undefined && result.status !== 'already_imported') {
+    // whether the index names it already is what the server said of that step
+    const published = result.state === 'published' ? item.steps.find(({ id }) => id === 'publish') : undefined
+    item.steps = gateMarks(result.validation.steps, result.state).map(step =>
+      step.id === published?.id ? published : step,
+    )
+  }
 }
 
 /**

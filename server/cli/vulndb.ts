@@ -15,7 +15,7 @@ import { treeFolders } from '../formats/tree-folders.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { BUNDLE_LIMITS, packBundle, type BundleInput } from '../vulndb/read/bundle.ts'
-import { coverageOf } from '../vulndb/match/coverage.ts'
+import { coverageOf, NO_DATA } from '../vulndb/match/coverage.ts'
 import { createDatabase } from '../vulndb/store/database.ts'
 import { createFeedChecks } from '../vulndb/feeds/feed-state.ts'
 import { importData } from '../vulndb/store/import.ts'
@@ -133,11 +133,7 @@ async function printStatus({ layout, settings }: Opened, asJson: boolean): Promi
     ...coverageOf(distribution, { meta: snapshot?.meta, now: systemClock.now(), maxAgeDays, checked }),
   }))
   if (asJson) return say(JSON.stringify({ meta: snapshot?.meta ?? null, distributions }))
-  say(
-    snapshot === undefined
-      ? 'No vulnerability data is loaded.'
-      : `Generation ${snapshot.meta.generation}, made ${snapshot.meta.created}.`,
-  )
+  say(snapshot === undefined ? NO_DATA : `Generation ${snapshot.meta.generation}, made ${snapshot.meta.created}.`)
   for (const [name, { as_of: asOf, records, rows }] of Object.entries(snapshot?.meta.sources ?? {}))
     say(`  ${name}: ${records} records, ${rows} statements, of ${asOf.slice(0, 10)}`)
   for (const { distribution, coverage, said } of distributions) say(`${distribution}: ${coverage}. ${said}`)

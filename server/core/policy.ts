@@ -80,6 +80,10 @@ export function whileUnavailable(
   return { uploads, said: MEANWHILE[uploads] }
 }
 
+/** What an antivirus engine that does not answer means, where its step runs. */
+export const antivirusSilent = (policy: Pick<CvePolicy, 'on_scanner_unavailable'>): string =>
+  `The antivirus engine does not answer. ${whileUnavailable(policy, true).said}`
+
 export interface Verdict {
   readonly state: State
   /** The reports that led to it, worst first; empty when everything was fine. */

@@ -7,7 +7,8 @@ type Answer = AntivirusAnswer | { readonly kind: 'unavailable'; readonly why: st
 // the deciding answer first: one engine that found something outweighs all that did not
 const ORDER = ['infected', 'unavailable', 'unscannable', 'clean'] as const
 
-function reportOf(answer: Answer): Report {
+/** @param isLater  a scan after admission, which may only hold */
+function reportOf(answer: Answer, isLater: boolean): Report {
   switch (answer.kind) {
     case 'clean':
       return { step: 'antivirus', outcome: 'ok', verdict: 'clean', said: 'No malware was found.' }
@@ -17,7 +18,7 @@ function reportOf(answer: Answer): Report {
         outcome: 'failed',
         verdict: 'infected',
         quarantine: true,
-        said: `${answer.signature} was found in ${answer.where}. The file is in quarantine and not served.`,
+        said: `${answer.signature} was found in ${answer.where}. ${isLater ? 'The package waits for review' : 'The file is in quarantine'} and is not served.`,
       }
     // not a fault of the package alone: limits are the engine's, so a person decides where scans must not be missing
     case 'unscannable':
@@ -62,7 +63,7 @@ export function antivirusStep(scanners: readonly AntivirusScanner[]): Step {
         }),
       )
       const [worst] = answers.sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind))
-      return reportOf(worst ?? { kind: 'unavailable', why: 'none is configured' })
+      return reportOf(worst ?? { kind: 'unavailable', why: 'none is configured' }, subject.again !== undefined)
     },
   }
 }

@@ -2,6 +2,7 @@ import { mergeFindings, SEVERITIES, type Finding } from '../core/findings.ts'
 import { crossChecked, hardestAction, uploadAction, policyOf } from '../core/policy.ts'
 import type { EngineRecord, Report } from '../core/report.ts'
 import {
+  doesNotAnswer,
   EngineUnavailable,
   type CoverageAnswer,
   type VulnerabilityAnswer,
@@ -184,7 +185,7 @@ export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[], e
                 id: scanner.id,
                 coverage: 'unavailable',
                 findings: [],
-                said: `${scanner.id} does not answer: ${error.message}.`,
+                said: doesNotAnswer(scanner.id, error),
               }
             throw error
           }

@@ -176,14 +176,18 @@ export function createRescans({
             const scan = withScan(manifest, reports, now)
             ;({ fresh, lost } = scan)
             before = manifest.state
-            const isInfected = reports.some(({ outcome }) => outcome === 'failed')
+            const infected = reports.find(({ outcome }) => outcome === 'failed')
+            const { said } = infected ?? report
             const wanted = reconsider(scan.after, policyOf(settings.now()), now).state
-            const state = stateAfter(manifest, isInfected && wanted === 'published' ? 'pending_review' : wanted)
+            const state = stateAfter(
+              manifest,
+              infected !== undefined && wanted === 'published' ? 'pending_review' : wanted,
+            )
             const after = {
               ...scan.after,
               state,
               ...(state === 'pending_review' && manifest.state === 'published'
-                ? { review: { ...scan.after.review, held_for: `Rescan: ${report.said}` } }
+                ? { review: { ...scan.after.review, held_for: `Rescan: ${said}` } }
                 : {}),
             }
             return {
@@ -196,7 +200,7 @@ export function createRescans({
                   kind: 'package.rescanned',
                   from_state: manifest.state,
                   to_state: state,
-                  message: report.said,
+                  message: said,
                   found: idsOf(fresh),
                   lost,
                 },

@@ -8,6 +8,7 @@ import { SETTINGS, type SettingsValue } from '../settings/schema.ts'
 import type { Notice } from '../outbound/notice.ts'
 import type { Report } from '../core/report.ts'
 import type { Step } from '../pipeline/subject.ts'
+import { antivirusStep } from '../pipeline/antivirus.ts'
 import { createPool } from '../files/pool.ts'
 import { getFormat } from '../formats/index.ts'
 import { Value } from '@sinclair/typebox/value'
@@ -280,7 +281,7 @@ describe('the nightly rematch', () => {
     },
   }
   const counted: string[] = []
-  const rescans = () =>
+  const rescans = (antivirus = scan) =>
     createRescans({
       catalog: stock.catalog,
       pool: createPool({ layout: stock.layout, clock: stock.clock }),
@@ -288,7 +289,7 @@ describe('the nightly rematch', () => {
       repositories,
       settings,
       clock: stock.clock,
-      steps: { vulnerabilities: scan, antivirus: scan },
+      steps: { vulnerabilities: scan, antivirus },
       metrics: {
         found: severity => {
           counted.push(severity)
@@ -304,6 +305,32 @@ describe('the nightly rematch', () => {
   } as unknown as Parameters<typeof createRematch>[0]['log']
   const rematch = () =>
     createRematch({ db: stock.db, rescans: rescans(), clock: stock.clock, log: quiet, isOn: () => true })
+
+  test('malware that only a later look finds holds the package, and that is the reason that people read', async () => {
+    const silent = {
+      step: 'antivirus',
+      outcome: 'unavailable',
+      verdict: 'unavailable',
+      said: 'Nobody looked.',
+    } as const
+    data = {}
+    await stock.put({ name: 'hello', reports: [silent] })
+    const step = antivirusStep([
+      {
+        id: 'engine',
+        kind: 'antivirus',
+        scan: async () => ({ kind: 'infected', signature: 'Eicar', where: 'hello_1.0_amd64.deb' }),
+        status: async () => ({ id: 'engine', ok: true }),
+      },
+    ])
+    await rescans(step).rescan({ ref: ref('hello'), viewer: ALL_SEEING }, { name: 'mae' }, new AbortController().signal)
+    const said = 'Eicar was found in hello_1.0_amd64.deb. The package waits for review and is not served.'
+    expect(await stock.catalog.find(ALL_SEEING, ref('hello'))).toMatchObject({
+      state: 'pending_review',
+      reports: expect.arrayContaining([expect.objectContaining({ step: 'antivirus', said }) as unknown]) as unknown,
+      review: { held_for: `Rescan: ${said}` },
+    })
+  })
 
   test('holds what has a new id that is blocked or reviewed, changes the state of nothing else, and writes nothing where nothing is new', async () => {
     data = {

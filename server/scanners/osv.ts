@@ -3,7 +3,7 @@ import type { Finding } from '../core/findings.ts'
 import type { Clock } from '../lib/clock.ts'
 import { EngineUnavailable, type DistributionCoverage, type ScanSubject, type VulnerabilityScanner } from './scanner.ts'
 import { cveOf } from '../vulndb/advisory.ts'
-import { coverageOf } from '../vulndb/match/coverage.ts'
+import { coverageOf, NO_DATA } from '../vulndb/match/coverage.ts'
 import type { Database, Snapshot } from '../vulndb/store/database.ts'
 import { ecosystemOf, spellName } from '../vulndb/match/ecosystems.ts'
 import { createFeedChecks } from '../vulndb/feeds/feed-state.ts'
@@ -116,7 +116,7 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
     async status() {
       try {
         const snapshot = await open()
-        if (snapshot === undefined) return { id: ID, ok: false, error: 'No vulnerability data is loaded.' }
+        if (snapshot === undefined) return { id: ID, ok: false, error: NO_DATA }
         const newest = Object.values(snapshot.meta.sources)
           .map(source => source.as_of)
           .sort()

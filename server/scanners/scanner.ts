@@ -90,6 +90,10 @@ export interface VulnerabilityScanner {
   covers?(distribution: Distribution): Promise<DistributionCoverage>
 }
 
+/** What is said of an engine that could not answer. */
+export const doesNotAnswer = (engine: string, error: EngineUnavailable): string =>
+  `${engine} does not answer: ${error.message}.`
+
 /** The engine did not answer. Never read as clean. */
 export class EngineUnavailable extends Error {
   readonly engine: string

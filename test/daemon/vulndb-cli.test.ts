@@ -69,7 +69,7 @@ test('a bundle is made, signed, carried over, imported and asked', async () => {
   expect([made.code, made.out]).toEqual([0, expect.stringContaining('1 files of at most 5000, signed')])
   expect((await readFile(bundle)).toString('latin1', 0, 13)).toBe('manifest.json')
 
-  expect((await vulndb('site', ['status'])).out).toContain('No vulnerability data is loaded.')
+  expect((await vulndb('site', ['status'])).out).toContain('No vulnerability data are loaded.')
   const imported = await vulndb('site', ['import', bundle])
   expect([imported.code, imported.out]).toEqual([0, expect.stringContaining('signature: verified')])
   const query = JSON.stringify({

@@ -33,6 +33,7 @@ import { createAudit } from '../../server/record/audit.ts'
 import { createEvents } from '../../server/record/events.ts'
 import { createClamd } from '../../server/scanners/clamd.ts'
 import type { AntivirusScanner, VulnerabilityScanner } from '../../server/scanners/scanner.ts'
+import { NO_DATA } from '../../server/vulndb/match/coverage.ts'
 import type { SettingsValue } from '../../server/settings/schema.ts'
 import type { Signer } from '../../server/signing/signer.ts'
 import { createUploaderKeys } from '../../server/signing/uploader-keys.ts'
@@ -101,7 +102,7 @@ export const settingsWith = (validation: Partial<SettingsValue['validation']> = 
 const noDataScanner: VulnerabilityScanner = {
   id: 'test',
   kind: 'vulnerability',
-  status: async () => ({ id: 'test', ok: false, error: 'No vulnerability data is loaded.' }),
+  status: async () => ({ id: 'test', ok: false, error: NO_DATA }),
   scan: async ({ distribution }) => ({
     coverage: 'no_data',
     findings: [],

@@ -1,5 +1,5 @@
 import type { WaitingSums } from '../../catalog/queries/posture.ts'
-import { whileUnavailable } from '../../core/policy.ts'
+import { antivirusSilent } from '../../core/policy.ts'
 import type { SettingsValue } from '../../settings/schema.ts'
 import type { Clamav } from './clamav.ts'
 
@@ -42,7 +42,7 @@ export function alertsOf({
             kind: 'antivirus',
             level: 'warning',
             count: null,
-            message: `The antivirus engine does not answer. ${whileUnavailable(validation, true).said}`,
+            message: antivirusSilent(validation),
           } as const,
         ]
       : []),

@@ -3,7 +3,12 @@ import { whileUnavailable } from '../../core/policy.ts'
 import type { Distribution } from '../../core/repository.ts'
 import { maySee, type Viewer } from '../../core/viewer.ts'
 import { readBody } from '../../files/form.ts'
-import { EngineUnavailable, type AntivirusScanner, type VulnerabilityScanner } from '../../scanners/scanner.ts'
+import {
+  doesNotAnswer,
+  EngineUnavailable,
+  type AntivirusScanner,
+  type VulnerabilityScanner,
+} from '../../scanners/scanner.ts'
 import { loadFeedStates } from '../../vulndb/feeds/feed-state.ts'
 import { readUpdateinfoUrls } from '../../vulndb/feeds/feeds.ts'
 import type { ImportResult } from '../../vulndb/store/import.ts'
@@ -30,7 +35,7 @@ async function coverageOf(scanner: VulnerabilityScanner, distributions: readonly
           distribution: codename as string,
           label,
           coverage: 'failed',
-          said: `${scanner.id} does not answer: ${error.message}.`,
+          said: doesNotAnswer(scanner.id, error),
           data_at: null,
         }
       }

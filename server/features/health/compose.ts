@@ -1,4 +1,3 @@
-import { whileUnavailable } from '../../core/policy.ts'
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
@@ -89,7 +88,7 @@ function reportOf(needs: HealthNeeds): Health {
     formats: needs.formats.map(({ id }) => id),
     keyring,
     outbox,
-    onUnavailable: () => whileUnavailable(settings.now().validation, true),
+    policy: () => settings.now().validation,
     vulnerabilityDataWarning: async () => {
       const { grype_scan: isWanted, vuln_data_max_age_days: maxAgeDays } = settings.now().validation
       if (!isWanted) return undefined

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { EngineStatus } from '../../scanners/scanner.ts'
+import { NO_DATA } from '../../vulndb/match/coverage.ts'
 import { dataWarning } from './data-warning.ts'
 
 const now = new Date('2026-03-31T10:00:00Z')
@@ -11,7 +12,12 @@ const engine = (id: string, ok: boolean, data_at?: string): EngineStatus => ({
 
 test.each<[string, EngineStatus[], string | undefined]>([
   ['no engine at all', [], 'No vulnerability data are loaded.'],
-  ['none that answers', [engine('osv', false), engine('grype', false)], 'No vulnerability data are loaded.'],
+  ['none that answers', [engine('osv', false), engine('grype', false)], 'No vulnerability engine answers.'],
+  [
+    'none with data',
+    [{ id: 'osv', ok: false, error: NO_DATA }, engine('grype', false)],
+    'No vulnerability data are loaded.',
+  ],
   ['one with data of yesterday', [engine('osv', true, '2026-03-30T10:00:00Z'), engine('grype', false)], undefined],
   ['data as old as they may be', [engine('osv', true, '2026-03-17T10:00:00Z')], undefined],
   [

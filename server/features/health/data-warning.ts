@@ -1,4 +1,5 @@
 import type { EngineStatus } from '../../scanners/scanner.ts'
+import { NO_DATA } from '../../vulndb/match/coverage.ts'
 
 const DAY_MS = 86_400_000
 
@@ -12,7 +13,10 @@ export function dataWarning(
   { maxAgeDays, now }: { readonly maxAgeDays: number; readonly now: Date },
 ): string | undefined {
   const ready = engines.filter(({ ok }) => ok)
-  if (ready.length === 0) return 'No vulnerability data are loaded.'
+  if (ready.length === 0)
+    return engines.length === 0 || engines.some(({ error }) => error === NO_DATA)
+      ? NO_DATA
+      : 'No vulnerability engine answers.'
   const days = Math.min(
     ...ready.map(({ data_at }) =>
       data_at === undefined ? 0 : Math.floor((now.getTime() - Date.parse(data_at)) / DAY_MS),

@@ -1,4 +1,4 @@
-import type { Meanwhile } from '../../core/policy.ts'
+import type { CvePolicy } from '../../core/policy.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { FormatId } from '../../core/identity.ts'
 import type { Db } from '../../db/db.ts'
@@ -26,7 +26,7 @@ export interface HealthDeps {
   /** Formats whose packages are counted. */
   readonly formats: readonly FormatId[]
   /** What becomes of uploads that no engine can scan. */
-  readonly onUnavailable: () => Pick<Meanwhile, 'said'>
+  readonly policy: () => Pick<CvePolicy, 'on_scanner_unavailable'>
   /** Why no engine can scan for vulnerabilities now, in one sentence; undefined when one can, or scanning is off. */
   readonly vulnerabilityDataWarning: () => Promise<string | undefined>
   /** The newest applied migration. */

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
 import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
-import { whileUnavailable } from '../../core/policy.ts'
 import type { Db } from '../../db/db.ts'
 import { schemaVersion } from '../../db/migrate.ts'
 import { createMetrics } from '../../record/metrics.ts'
@@ -43,7 +42,7 @@ async function start(over: Partial<HealthDeps> = {}): Promise<Health> {
     outbox,
     version: 'dev',
     formats: ['deb', 'rpm', 'apk'],
-    onUnavailable: () => whileUnavailable({ on_scanner_unavailable: 'warn' }, true),
+    policy: () => ({ on_scanner_unavailable: 'warn' }),
     starting: { now: () => undefined },
     vulnerabilityDataWarning: async () => undefined,
     schemaVersion: () => schemaVersion(db),
@@ -237,14 +236,14 @@ describe('GET /health', () => {
     expect((await call('GET /health')).checks.info['warnings']).toEqual([
       expect.stringContaining('published with a warning'),
     ])
-    current = await start({ ...away, onUnavailable: () => whileUnavailable({ on_scanner_unavailable: 'hold' }, true) })
+    current = await start({ ...away, policy: () => ({ on_scanner_unavailable: 'hold' }) })
     expect((await call('GET /health')).checks.info['warnings']).toEqual([expect.stringContaining('held for review')])
   })
 
   test('vulnerability data that are missing or old are a warning, too, and it follows the setting', async () => {
     let then: 'hold' | 'warn' = 'hold'
     current = await start({
-      onUnavailable: () => whileUnavailable({ on_scanner_unavailable: then }, true),
+      policy: () => ({ on_scanner_unavailable: then }),
       vulnerabilityDataWarning: async () => 'No vulnerability data are loaded.',
     })
     expect(await call('GET /health')).toMatchObject({

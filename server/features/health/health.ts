@@ -1,3 +1,4 @@
+import { antivirusSilent, whileUnavailable } from '../../core/policy.ts'
 import { mkdir } from 'node:fs/promises'
 import { countBlobs, countByFormat } from '../../catalog/queries/counts.ts'
 import { seesAll, type Viewer } from '../../core/viewer.ts'
@@ -129,9 +130,9 @@ export function createHealth(deps: HealthDeps): Health {
   function warnings(viewer: Viewer): string[] {
     const { probes, stuck, dataWarning } = background.seen()
     const said = [...(deps.warnings?.(viewer) ?? [])]
-    const { said: then } = deps.onUnavailable()
-    if (probes['clamav']?.ok === false) said.push(`The antivirus engine does not answer. ${then}`)
-    if (dataWarning !== undefined) said.push(`${dataWarning} ${then}`)
+    const policy = deps.policy()
+    if (probes['clamav']?.ok === false) said.push(antivirusSilent(policy))
+    if (dataWarning !== undefined) said.push(`${dataWarning} ${whileUnavailable(policy, true).said}`)
     const late = stuck.filter(key => viewer.hidden.every(codename => !key.includes(codename)))
     if (late.length > 0) said.push(`Not yet delivered: ${late.slice(0, 5).join(', ')}.`)
     return said

@@ -3,6 +3,9 @@ import type { DistributionCoverage } from '../../scanners/scanner.ts'
 import { ecosystemOf } from './ecosystems.ts'
 import type { Meta } from '../store/generation-meta.ts'
 
+/** What is said where there is nothing to look in. */
+export const NO_DATA = 'No vulnerability data are loaded.'
+
 const DAY_MS = 86_400_000
 /** A distribution has thousands; this few are somebody's sample. */
 const FEW = 100
@@ -52,7 +55,7 @@ export function coverageOf(
   if (meta === undefined || Object.keys(meta.ecosystems).length === 0) {
     return {
       coverage: 'no_data',
-      said: 'No vulnerability data is loaded. An admin imports it on the page Engines.',
+      said: `${NO_DATA} An admin imports them on the page Engines.`,
     }
   }
   if (distribution.scanner === undefined) {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { sha256, type Sha256 } from '../core/identity.ts'
-import { createPool } from './pool.ts'
+import { createPool, readPooled } from './pool.ts'
 import type { SpooledFile } from './spool.ts'
 import { layoutOf } from '../../test/support/repositories.ts'
 
@@ -40,6 +40,20 @@ async function makePool(now = new Date()) {
 }
 
 describe('the pool', () => {
+  test.each(['pool', 'quarantine'] as const)('keeps what a later version sends out of the %s', async where => {
+    const { pool, spooled } = await makePool()
+    const file = await spooled('upstream')
+    await (where === 'pool' ? pool.add(file) : pool.quarantine(file))
+    const path = await pool.locate(file.blob.sha256)
+    const again = await readPooled(pool, [{ path: 'acme_1.0.orig.tar.gz', blob: file.blob }])
+    expect(again.path).toBe(path)
+    if (where === 'quarantine') await pool.quarantine(again)
+    expect(await readFile(path, 'utf8')).toBe('upstream')
+    await pool.add(again)
+    expect(await pool.has(file.blob.sha256)).toBe('pool')
+    expect(await readFile(await pool.locate(file.blob.sha256), 'utf8')).toBe('upstream')
+  })
+
   test('takes a spooled file and finds it by its digest', async () => {
     const { pool, layout, spooled, exists } = await makePool()
     const file = await spooled('hello')

@@ -87,7 +87,8 @@ export const workOnDisk: ThreadBody<Orders, readonly Fault[]> = require => {
     if (order.kind === 'move') {
       if (fs.statSync(order.to, { throwIfNoEntry: false })?.size === order.sizeBytes) {
         fs.utimesSync(order.to, order.now, order.now)
-        fs.rmSync(order.from, { force: true })
+        // what is in its place already is moved onto itself
+        if (order.from !== order.to) fs.rmSync(order.from, { force: true })
         return finish(task)
       }
       task.fd = fs.openSync(order.from, 'r')

@@ -46,7 +46,9 @@ describe('cutting an index', () => {
         if (random() < 0.5) packages.delete(name)
         else packages.set(name, round)
       }
-      const changes = plan(shards, dirty).map(range => ({
+      const ranges = plan(shards, dirty)
+      expect(ranges.flatMap(range => range.names)).toEqual([...dirty].sort())
+      const changes = ranges.map(range => ({
         range,
         shards: cut(
           sorted(packages).filter(({ name }) => name >= range.from && (range.to === undefined || name < range.to)),
@@ -60,7 +62,7 @@ describe('cutting an index', () => {
   test('of no packages has no pieces, and the first package makes the first piece', () => {
     expect(cut([])).toEqual([])
     expect(plan([], []), 'a part that nothing changed in is not read').toEqual([])
-    const range = { from: 'hello', to: 'xz\u0001', shards: [0, 0] } as const
+    const range = { from: 'hello', to: 'xz\u0001', shards: [0, 0], names: ['hello', 'jq', 'xz'] } as const
     expect(plan([], ['xz', 'hello', 'jq'])).toEqual([range])
     expect(splice([], [{ range, shards: shardsOf(new Map([['hello', 1]])) }])).toHaveLength(1)
   })

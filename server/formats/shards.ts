@@ -80,12 +80,13 @@ export function cut(entries: Iterable<Rendered>): Cut[] {
 
 /**
  * Names from `from` up to, not including, `to`; undefined is the end. `shards` says which pieces lie in it: first and
- * one past the last.
+ * one past the last; `names` which names in it changed, in order.
  */
 export interface Range {
   readonly from: string
   readonly to: string | undefined
   readonly shards: readonly [number, number]
+  readonly names: readonly string[]
 }
 
 // code point order, as PostgreSQL's collate "C" over UTF-8; package names are ASCII, where UTF-16 order is the same
@@ -101,30 +102,33 @@ function find(shards: readonly Shard[], name: string): number {
 }
 
 /** The range from the first of these names to the last: an index without pieces can get no others. */
-function spanOf(names: Iterable<string>): Range[] {
-  const sorted = [...names].sort()
-  const [first, last] = [sorted[0], sorted.at(-1)]
+function spanOf(names: readonly string[]): Range[] {
+  const [first, last] = [names[0], names.at(-1)]
   // no name has a control character, so nothing lies between the last name and this bound
-  return first === undefined ? [] : [{ from: first, to: `${last}\u0001`, shards: [0, 0] }]
+  return first === undefined ? [] : [{ from: first, to: `${last}\u0001`, shards: [0, 0], names }]
 }
 
 /** Which pieces must be written again because these names changed; none if no name did. */
 export function plan(shards: readonly Shard[], names: Iterable<string>): Range[] {
-  if (shards.length === 0) return spanOf(names)
-  const touched = new Set<number>()
-  for (const name of names) {
+  const changed = [...names].sort()
+  if (shards.length === 0) return spanOf(changed)
+  const touched = new Map<number, string[]>()
+  for (const name of changed) {
     const at = find(shards, name)
-    touched.add(at)
     // where a piece's first name goes, the piece may join the one before it
-    if (shards[at]?.from === name && at > 0) touched.add(at - 1)
+    if (shards[at]?.from === name && at > 0 && !touched.has(at - 1)) touched.set(at - 1, [])
+    const here = touched.get(at)
+    if (here === undefined) touched.set(at, [name])
+    else here.push(name)
   }
-  const ranges: Range[] = []
-  for (const at of [...touched].sort((a, b) => a - b)) {
+  const ranges: (Range & { readonly names: string[] })[] = []
+  for (const [at, here] of [...touched].sort(([a], [b]) => a - b)) {
     const last = ranges.at(-1)
     const to = shards[at + 1]?.from
-    if (last !== undefined && last.shards[1] === at)
-      ranges[ranges.length - 1] = { from: last.from, to, shards: [last.shards[0], at + 1] }
-    else ranges.push({ from: at === 0 ? '' : (shards[at]?.from ?? ''), to, shards: [at, at + 1] })
+    if (last !== undefined && last.shards[1] === at) {
+      last.names.push(...here)
+      ranges[ranges.length - 1] = { ...last, to, shards: [last.shards[0], at + 1] }
+    } else ranges.push({ from: at === 0 ? '' : (shards[at]?.from ?? ''), to, shards: [at, at + 1], names: here })
   }
   return ranges
 }

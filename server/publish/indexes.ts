@@ -9,6 +9,7 @@ import type { Format } from '../formats/format.ts'
 import type { PublishedEntry } from '../formats/tree.ts'
 import { cut, plan, splice, type Range, type Rendered, type Shard } from '../formats/shards.ts'
 import type { IndexPlan, TreeWriter } from '../formats/tree.ts'
+import { readEntriesBut } from './piece-entries.ts'
 import { linkPackage, unlinkPackage } from './pool-links.ts'
 import type { ShardCache } from './shard-cache.ts'
 import { everyFile, type PoolFile } from './store.ts'
@@ -68,7 +69,7 @@ interface Rewritten {
 /** Compresses and keeps one index's pieces. @returns how many were not there yet */
 async function keepAll(
   cache: ShardCache,
-  { kinds }: IndexPlan,
+  { kinds }: Pick<IndexPlan, 'kinds'>,
   { cuts, files }: { readonly cuts: ReturnType<typeof cut>; readonly files: ReadonlyMap<string, readonly PoolFile[]> },
 ): Promise<number> {
   let written = 0
@@ -109,62 +110,84 @@ async function unlinkRivals(
     )
 }
 
-/** Reads one range from the database, makes its packages reachable, and cuts it into pieces. */
-async function rewrite(
+/** One package as a publication found it: where its files are, and its entry in each index. */
+interface Found {
+  readonly file: PoolFile
+  readonly rendered: readonly Rendered[]
+}
+
+/**
+ * Renders a package, and makes it reachable if it may be new.
+ * @returns undefined when its bytes are not in the pool
+ */
+async function render(
   deps: IndexDeps,
-  { distribution, arch, component, kind, plans, names }: Question,
-  range: Range,
-): Promise<Rewritten> {
+  { distribution, arch, component, plans, names }: Question,
+  entry: PublishedEntry,
+): Promise<Found | undefined> {
   const { codename, format, neutral } = distribution
-  const rendered = new Map<string, Rendered[]>(plans.map(one => [one.id, []]))
-  const files: PoolFile[] = []
-  const missing: string[] = []
-  const add = async (entry: PublishedEntry): Promise<void> => {
-    const path = deps.format.poolName(
-      { format, name: entry.name, version: entry.version, arch: entry.arch },
-      entry.source,
-      component,
-    )
-    const isNew = names === undefined || names.has(entry.name)
-    const others = (entry.others ?? [])
-      .filter(other => deps.format.announcements?.isRecord(other.path) !== true)
-      .map(other => ({ path: join(dirname(path), other.path), blob: other.blob }))
-    if (isNew && !(await linkAll(deps.layout, codename, [...others, { path, blob: entry.blob }]))) {
-      missing.push(`${entry.name} ${entry.version} ${entry.arch}`)
-      return
-    }
-    if (isNew && deps.format.neutralSharesAddress === true) await unlinkRivals(deps, distribution, { entry, component })
-    files.push({
-      name: entry.name,
-      version: entry.version,
-      arch: entry.arch,
-      path,
-      sha256: entry.blob.sha256,
+  const { name, version } = entry
+  const path = deps.format.poolName({ format, name, version, arch: entry.arch }, entry.source, component)
+  const others = (entry.others ?? [])
+    .filter(other => deps.format.announcements?.isRecord(other.path) !== true)
+    .map(other => ({ path: join(dirname(path), other.path), blob: other.blob }))
+  if (names === undefined || names.has(name)) {
+    if (!(await linkAll(deps.layout, codename, [...others, { path, blob: entry.blob }]))) return undefined
+    if (deps.format.neutralSharesAddress === true) await unlinkRivals(deps, distribution, { entry, component })
+  }
+  const file = deps.writer.fileName(distribution, arch, path)
+  const isNeutral = neutral.includes(entry.arch)
+  return {
+    file: {
+      ...{ name, version, arch: entry.arch, path, sha256: entry.blob.sha256 },
       ...(others.length === 0
         ? {}
         : { others: others.map(other => ({ path: other.path, sha256: other.blob.sha256 })) }),
-    })
-    const file = deps.writer.fileName(distribution, arch, path)
-    const isNeutral = neutral.includes(entry.arch)
-    for (const one of plans) rendered.get(one.id)?.push({ name: entry.name, text: one.render(entry, file), isNeutral })
+    },
+    rendered: plans.map(one => ({ name, text: one.render(entry, file), isNeutral })),
   }
+}
+
+/** In the order of names, as the database gives them: those of a package stay in their order. */
+function byName<T extends { readonly name: string }>(some: readonly T[]): T[] {
+  return some.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+}
+
+/**
+ * Reads what changed in one range from the database, makes those packages reachable, and cuts the range into pieces.
+ * What did not change is taken from the old pieces, or also read where they are lost.
+ */
+async function rewrite(deps: IndexDeps, question: Question, range: Range): Promise<Rewritten> {
+  const { distribution, arch, component, kind, plans, before, names } = question
+  const { codename, format, neutral } = distribution
+  const kept =
+    names === undefined
+      ? undefined
+      : await readEntriesBut(deps.cache, new Set(range.names), {
+          pieces: plans.map(({ id }) => [id, (before[id] ?? []).slice(...range.shards)]),
+          neutral,
+        })
+  const found: Found[] = []
+  const missing: string[] = []
   for await (const entry of readEntries(deps.db, ALL_SEEING, {
-    codename,
-    format,
+    ...{ codename, format, kind, from: range.from, to: range.to },
     archs: [arch, ...neutral],
     component: { name: component, first: mainOf(distribution) },
-    kind,
-    from: range.from,
-    to: range.to,
-  }))
-    await add(entry)
-  const byName = Map.groupBy(files, file => file.name)
+    names: kept === undefined ? undefined : range.names,
+  })) {
+    const one = await render(deps, question, entry)
+    if (one === undefined) missing.push(`${entry.name} ${entry.version} ${entry.arch}`)
+    else found.push(one)
+  }
+  const files = byName([...(kept?.files ?? []), ...found.map(one => one.file)])
+  const filesOfName = Map.groupBy(files, file => file.name)
   const pieces: Record<string, readonly Shard[]> = {}
   let written = 0
-  for (const [n, one] of plans.entries()) {
-    const cuts = cut(rendered.get(one.id) ?? [])
-    written += await keepAll(deps.cache, one, { cuts, files: n === 0 ? byName : new Map() })
-    pieces[one.id] = cuts.map(({ shard }) => shard)
+  for (const [n, { id, ...one }] of plans.entries()) {
+    const fresh = found.flatMap(({ rendered }) => rendered[n] ?? [])
+    const cuts = cut(byName([...(kept?.rendered.get(id) ?? []), ...fresh]))
+    written += await keepAll(deps.cache, one, { cuts, files: n === 0 ? filesOfName : new Map() })
+    pieces[id] = cuts.map(({ shard }) => shard)
   }
   return { pieces, files, written, missing }
 }
@@ -179,7 +202,7 @@ export async function updateIndexes(deps: IndexDeps, question: Question): Promis
   // a new index has no pieces yet, so everything is rendered once
   const isWhole = names === undefined || plans.some(one => before[one.id]?.length !== first.length)
   const ranges: readonly Range[] = isWhole
-    ? [{ from: '', to: undefined, shards: [0, first.length] }]
+    ? [{ from: '', to: undefined, shards: [0, first.length], names: [] }]
     : plan(first, names)
   const changes = new Map<string, { range: Range; shards: readonly Shard[] }[]>(plans.map(one => [one.id, []]))
   const gone: PoolFile[] = []

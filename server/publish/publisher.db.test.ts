@@ -8,6 +8,7 @@ import { createStock, type Stock } from '../../test/support/test-catalog.ts'
 import type { Codename, PackageRef } from '../core/identity.ts'
 import { recipePath } from '../files/recipes.ts'
 import { getFormat } from '../formats/index.ts'
+import { listFiles } from '../lib/list-files.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { createKeyring } from '../signing/keyring.ts'
 import { createVerifier } from './audit-trees.ts'
@@ -154,6 +155,31 @@ describe('a publication', () => {
     await rm(stock.layout.blob(manifest.files[0].blob.sha256))
     expect(await publisher.publish(JAMMY)).toMatchObject({ packages: 1, missing: ['lost 1.0 amd64'] })
     expect(await named()).toEqual(['kept 1.0'])
+    await stock.put({ name: 'late', bytes: 'late' })
+    expect(await publisher.publish(JAMMY), 'its neighbour is new').toMatchObject({ packages: 2, missing: [] })
+    expect(await named()).toEqual(['kept 1.0', 'late 1.0'])
+  })
+
+  test('takes what did not change from the old pieces, and from the database where they are gone or damaged', async () => {
+    for (const name of ['a', 'b', 'c']) await stock.put({ name, bytes: name })
+    await publisher.publish(JAMMY)
+    const whole = await read(INDEX)
+    const pieces = async (): Promise<string[]> =>
+      (await listFiles(stock.layout.shards)).filter(path => path.endsWith('.txt'))
+    const damage: Record<string, (path: string) => Promise<unknown>> = {
+      'as they are': () => Promise.resolve(),
+      'other bytes': async path => writeFile(path, (await readFile(path, 'utf8')).replaceAll('b', 'x')),
+      'cut off': path => truncate(path, 10),
+      'gone': path => rm(path),
+    }
+    for (const [n, [how, work]] of Object.entries(damage).entries()) {
+      for (const path of await pieces()) await work(path)
+      await stock.put({ name: `d${n}`, bytes: how })
+      await publisher.publish(JAMMY)
+      expect((await read(INDEX)).startsWith(whole), how).toBe(true)
+      expect(await named(), how).toHaveLength(3 + n + 1)
+    }
+    expect(await differences()).toEqual([])
   })
 
   test('is dated no earlier than the one before when the clock is set back a little, and by the clock when it was wrong', async () => {

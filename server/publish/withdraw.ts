@@ -1,24 +1,10 @@
 import type { Distribution } from '../core/repository.ts'
 import type { IndexPlan } from '../formats/tree.ts'
-import { cut, type Rendered, type Shard } from '../formats/shards.ts'
-import { readFile } from 'node:fs/promises'
+import { cut, type Shard } from '../formats/shards.ts'
 import type { Pieces } from './indexes.ts'
+import { readPiece } from './piece-entries.ts'
 import type { ShardCache } from './shard-cache.ts'
 import type { PoolFile } from './store.ts'
-
-/** The rendered entries of one piece. */
-async function readPiece(
-  cache: ShardCache,
-  { digest }: Shard,
-  { files, neutral }: Pick<Distribution, 'neutral'> & { readonly files: readonly PoolFile[] },
-): Promise<Rendered[]> {
-  const [{ lengths }, bytes] = await Promise.all([cache.get(digest), readFile(cache.path(digest, ''))])
-  let at = 0
-  return lengths.map((length, n) => {
-    const text = bytes.subarray(at, (at += length)).toString('utf8')
-    return { name: files[n]?.name ?? '', text, isNeutral: neutral.includes(files[n]?.arch ?? '') }
-  })
-}
 
 /**
  * Takes packages out of the pieces of one architecture without asking the database: an earlier generation stays as it

@@ -28,6 +28,8 @@ export interface EntryQuery {
   readonly kind?: PackageKind
   readonly from: string
   readonly to: string | undefined
+  /** Of the range, only these names. */
+  readonly names?: readonly string[] | undefined
 }
 
 const PAGE = 2_000
@@ -44,13 +46,13 @@ const OFFERED_PAGE = 500
 export async function* readEntries(
   db: Queryable,
   viewer: Viewer,
-  { codename, format, archs, component, kind = 'binary', from, to }: EntryQuery,
+  { codename, format, archs, component, kind = 'binary', from, to, names }: EntryQuery,
 ): AsyncGenerator<PublishedEntry> {
   let after: readonly [string, string, string] = [from, '', '']
   for (;;) {
     const { values, add } = params(
       ...[codename, format, archs, ...after],
-      ...[to ?? null, component?.name ?? null, component?.first ?? null],
+      ...[to ?? null, component?.name ?? null, component?.first ?? null, names ?? null],
     )
     // manifests are large and lie apart: what is asked for here has columns of its own
     const rows = await db.query<EntryRow>(
@@ -60,7 +62,8 @@ export async function* readEntries(
         select id, name, version, arch, sort_key, source, facts
         from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and ${KIND[kind]}
           and (name, sort_key, arch) > ($4, $5, $6) and ($7::text is null or name < $7)
-          and ($8::text is null or coalesce(component, $9) = $8) and ${seenBy(viewer, add, 'codename')}
+          and ($8::text is null or coalesce(component, $9) = $8) and ($10::text[] is null or name = any($10))
+          and ${seenBy(viewer, add, 'codename')}
         order by name, sort_key, arch limit ${PAGE}) p
       cross join lateral (select * from package_file where package_id = p.id offset 0) f
       order by p.name, p.sort_key, p.arch, p.id, f.n`,

@@ -24,7 +24,7 @@ const NAMES: Readonly<Record<string, string>> = {
   outbox: 'Publication',
 }
 const REMEDIES: Readonly<Record<string, string>> = {
-  clamav: 'Until it answers nobody knows whether a package is clean.',
+  clamav: 'What comes in meanwhile is not looked at for malware.',
   gpg: 'An admin makes one under Distributions.',
   manifests: 'Check that the disk is mounted, writable and not full.',
   pool: 'Check that the disk is mounted, writable and not full.',

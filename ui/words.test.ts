@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { gateInWords, gateMarks } from './words.ts'
+import { gateInWords, gateMarks, type StepMark } from './words.ts'
 
 const asks = {
   name: 'vulnerabilities',
@@ -11,10 +11,13 @@ const asks = {
   detail: 'warned',
 }
 
+const marks = (step: typeof asks, state: 'pending_review' | 'published'): StepMark[] =>
+  gateMarks({ steps: [step], publication: 'What clients see.' }, state)
+
 test('a step for which the policy asked for a review holds the package; once somebody approved it, it warned', () => {
-  expect(gateInWords(gateMarks([asks], 'pending_review'))).toBe('Gate: CVE scan holds it, Publish holds it')
-  expect(gateInWords(gateMarks([asks], 'published'))).toBe('Gate: CVE scan warned')
-  expect(gateInWords(gateMarks([{ ...asks, holds: false }], 'pending_review'))).toBe(
+  expect(gateInWords(marks(asks, 'pending_review'))).toBe('Gate: CVE scan holds it, Publish holds it')
+  expect(gateInWords(marks(asks, 'published'))).toBe('Gate: CVE scan warned')
+  expect(gateInWords(marks({ ...asks, holds: false }, 'pending_review'))).toBe(
     'Gate: CVE scan warned, Publish holds it',
   )
 })

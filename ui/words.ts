@@ -41,7 +41,7 @@ interface Answer {
   readonly detail: string
 }
 
-function markOf(step: Answer, state: State | undefined): Mark {
+function markOf(step: Answer, state: State): Mark {
   // never read as clean, whatever the rest of the answer says
   if (step.verdict === 'unavailable' || step.detail === 'unavailable' || step.verdict === 'no_data')
     return 'unavailable'
@@ -51,21 +51,29 @@ function markOf(step: Answer, state: State | undefined): Mark {
   return step.warning ? 'warned' : 'passed'
 }
 
-/** What the server said so far, as seven marks. Steps it has not reached wait; publication follows from the state. */
-export function gateMarks(steps: readonly Answer[], state: State | undefined): StepMark[] {
-  const marks = STEPS.map(({ id, word }): StepMark => {
-    const step = steps.find(one => one.name === id)
-    if (step !== undefined) return { id, word, mark: markOf(step, state), said: step.message }
-    if (id === 'publish' && state !== undefined) return { id, word, ...publication(state) }
-    return { id, word, mark: 'waiting', said: '' }
-  })
-  return marks
+/** The server's sentence says what the state means for clients. */
+interface Gone {
+  readonly steps: readonly Answer[]
+  readonly publication: string
 }
 
-function publication(state: State): { readonly mark: Mark; readonly said: string } {
-  if (state === 'published') return { mark: 'passed', said: 'Clients may install it.' }
-  if (state === 'pending_review') return { mark: 'held', said: 'After a decision. Clients do not see it until then.' }
-  return { mark: 'waiting', said: 'Not published. Clients do not see it.' }
+const PUBLICATION: Readonly<Record<State, Mark>> = {
+  published: 'passed',
+  pending_review: 'held',
+  quarantined: 'waiting',
+  rejected: 'waiting',
+}
+
+/** Before the server said anything. */
+export const NO_MARKS: readonly StepMark[] = STEPS.map(({ id, word }) => ({ id, word, mark: 'waiting', said: '' }))
+
+/** What the server said, as seven marks. Steps that were not reached wait; publication follows from the state. */
+export function gateMarks({ steps, publication }: Gone, state: State): StepMark[] {
+  return NO_MARKS.map(waiting => {
+    const step = steps.find(one => one.name === waiting.id)
+    if (step !== undefined) return { ...waiting, mark: markOf(step, state), said: step.message }
+    return waiting.id === 'publish' ? { ...waiting, mark: PUBLICATION[state], said: publication } : waiting
+  })
 }
 
 const MARK_WORDS: Readonly<Record<Mark, string>> = {

@@ -79,6 +79,7 @@ export const ValidationSchema = Type.Object({
   passed: Type.Boolean(),
   cve_status: CveStatus,
   deps_missing: Names,
+  publication: Text,
   steps: Type.Array(StepSchema),
 })
 

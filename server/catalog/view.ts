@@ -1,6 +1,6 @@
 import { named, type Named } from '../core/identity.ts'
 import { printAlternatives } from '../core/relation.ts'
-import type { Manifest, PackageKind, State } from '../core/manifest.ts'
+import { whatClientsSee, type Manifest, type PackageKind, type State } from '../core/manifest.ts'
 import type { Report, StepName } from '../core/report.ts'
 import { wasScanned } from '../core/review.ts'
 import type { Finding, Severity } from '../core/findings.ts'
@@ -111,6 +111,8 @@ export interface ValidationView {
   readonly cve_status: string
   readonly steps: readonly StepView[]
   readonly deps_missing: readonly string[]
+  /** What its state means for clients. */
+  readonly publication: string
 }
 
 function validation(manifest: IndexedManifest): ValidationView {
@@ -121,6 +123,7 @@ function validation(manifest: IndexedManifest): ValidationView {
     cve_status: CVE_STATUS[manifest.state],
     steps: manifest.reports.map(stepView),
     deps_missing: manifest.reports.flatMap(report => report.missing ?? []),
+    publication: whatClientsSee(manifest.state),
   }
 }
 

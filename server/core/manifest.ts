@@ -8,6 +8,20 @@ import { fail } from './errors.ts'
 export const STATES = ['published', 'pending_review', 'quarantined', 'rejected'] as const
 export type State = (typeof STATES)[number]
 
+const SERVED: Readonly<Record<State, string>> = {
+  published: 'Published. Clients see it as soon as the signed index names it.',
+  pending_review: 'It waits for review. Clients do not see it until somebody decides.',
+  quarantined: 'It is in quarantine. Clients do not see it.',
+  rejected: 'It is rejected. Clients do not see it.',
+}
+
+/** What a state means for clients: the only place that says it. Whether an index names it is another matter. */
+export const whatClientsSee = (state: State): string => SERVED[state]
+
+/** Of a published package that is in no index yet. */
+export const NOT_YET_INDEXED =
+  'The index does not name it yet. It follows, or when a distribution that is rolled back goes forward again.'
+
 /** What can happen to a package that is already known. Admission is not an event: a new manifest carries its state. */
 export type Event = 'approve' | 'reject' | 'quarantine' | 'hold'
 

@@ -80,9 +80,16 @@ export function whileUnavailable(
   return { uploads, said: MEANWHILE[uploads] }
 }
 
-/** What an antivirus engine that does not answer means, where its step runs. */
-export const antivirusSilent = (policy: Pick<CvePolicy, 'on_scanner_unavailable'>): string =>
-  `The antivirus engine does not answer. ${whileUnavailable(policy, true).said}`
+/** Why an antivirus engine is silent, without the address that its own words may hold. */
+export const antivirusSilence = (isSetUp: boolean): string =>
+  isSetUp ? 'The antivirus engine does not answer.' : 'No antivirus engine is set up.'
+
+/** What a silent antivirus engine means, where its step runs. */
+export const antivirusSilent = (policy: Pick<CvePolicy, 'on_scanner_unavailable'>, isSetUp: boolean): string =>
+  `${antivirusSilence(isSetUp)} ${whileUnavailable(policy, true).said}`
+
+/** What a step means that an admin switched off. @param step  `antivirus scan` */
+export const switchedOff = (step: string): string => `The ${step} is switched off, and uploads pass without it.`
 
 export interface Verdict {
   readonly state: State

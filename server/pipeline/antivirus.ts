@@ -1,8 +1,9 @@
+import { antivirusSilence } from '../core/policy.ts'
 import type { Report } from '../core/report.ts'
 import { EngineUnavailable, type AntivirusAnswer, type AntivirusScanner } from '../scanners/scanner.ts'
 import { scanSubject, type Step } from './subject.ts'
 
-type Answer = AntivirusAnswer | { readonly kind: 'unavailable'; readonly why: string }
+type Answer = AntivirusAnswer | { readonly kind: 'unavailable'; readonly isSetUp: boolean; readonly why?: string }
 
 // the deciding answer first: one engine that found something outweighs all that did not
 const ORDER = ['infected', 'unavailable', 'unscannable', 'clean'] as const
@@ -33,7 +34,10 @@ function reportOf(answer: Answer, isLater: boolean): Report {
         step: 'antivirus',
         outcome: 'unavailable',
         verdict: 'unavailable',
-        said: `The antivirus engine does not answer: ${answer.why}.`,
+        said:
+          answer.isSetUp && answer.why !== undefined
+            ? `${antivirusSilence(true).slice(0, -1)}: ${answer.why}.`
+            : antivirusSilence(answer.isSetUp),
       }
   }
 }
@@ -57,13 +61,14 @@ export function antivirusStep(scanners: readonly AntivirusScanner[]): Step {
           try {
             return await scanner.scan(scan, signal)
           } catch (error) {
-            if (error instanceof EngineUnavailable) return { kind: 'unavailable', why: error.message }
+            if (error instanceof EngineUnavailable)
+              return { kind: 'unavailable', isSetUp: scanner.isConfigured !== false, why: error.message }
             throw error
           }
         }),
       )
       const [worst] = answers.sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind))
-      return reportOf(worst ?? { kind: 'unavailable', why: 'none is configured' }, subject.again !== undefined)
+      return reportOf(worst ?? { kind: 'unavailable', isSetUp: false }, subject.again !== undefined)
     },
   }
 }

@@ -53,6 +53,14 @@ const engine = (
     return { coverage, said: `${id} ${coverage}.`, findings }
   },
 })
+test('findings of old data never say that the package is served while it is held', async () => {
+  const { report, state } = await judge([engine('a', 'stale', [finding('CVE-1', 'medium')])])
+  expect([report.said, state]).toEqual([
+    '1 known vulnerability: 1 medium. The policy warns of this. a stale.',
+    'pending_review',
+  ])
+})
+
 async function judge(engines: readonly VulnerabilityScanner[], cve: Cve = {}, enrich?: Enrich) {
   const one = subject(cve)
   const report = await vulnerabilitiesStep(engines, enrich).run(one, new AbortController().signal)

@@ -74,7 +74,7 @@ function found(
         said: `${said} The policy asks for a review before it is served.`,
       }
     case 'warn':
-      return { ...base, outcome: 'warned', said: `${said} The policy warns and serves it.` }
+      return { ...base, outcome: 'warned', said: `${said} The policy warns of this.` }
     case 'allow':
       return { ...base, outcome: 'ok', said: `${said} The policy allows them.` }
   }

@@ -114,7 +114,7 @@ export function createClamd({
     if (address === undefined)
       throw new EngineUnavailable(
         ID,
-        'no antivirus engine is configured. Set CLAMD_SOCKET, or CLAMD_HOST and CLAMD_PORT',
+        'no antivirus engine is set up. The environment variables are CLAMD_SOCKET, or CLAMD_HOST and CLAMD_PORT',
       )
     return address
   }
@@ -172,7 +172,12 @@ export function createClamd({
         })
         const version = readVersion(text)
         if (version === undefined)
-          return { id: ID, ok: false, error: `It answered ${JSON.stringify(text.slice(0, 120))} to VERSION.` }
+          return {
+            id: ID,
+            ok: false,
+            silence: 'no_answer',
+            error: `It answered ${JSON.stringify(text.slice(0, 120))} to VERSION.`,
+          }
         const onDisk = version.signatures_at === undefined ? await signatures?.() : undefined
         return {
           id: ID,
@@ -187,7 +192,12 @@ export function createClamd({
         }
       } catch (error) {
         if (!(error instanceof EngineUnavailable)) throw error
-        return { id: ID, ok: false, error: `${error.message[0]?.toUpperCase() ?? ''}${error.message.slice(1)}.` }
+        return {
+          id: ID,
+          ok: false,
+          silence: address === undefined ? 'not_set_up' : 'no_answer',
+          error: `${error.message[0]?.toUpperCase() ?? ''}${error.message.slice(1)}.`,
+        }
       }
     },
     async scan(subject, signal) {

@@ -9,6 +9,7 @@ import { newestSignatures } from './clamav-signatures.ts'
 import type { ClamdAddress } from './clamd-socket.ts'
 import type { ExternalDeps } from './external.ts'
 import { createScanners, type Scanners } from './index.ts'
+import { rememberFailures } from './last-scan.ts'
 import { createOsvScanner } from './osv.ts'
 import type { AntivirusScanner, EngineStatus } from './scanner.ts'
 
@@ -61,7 +62,7 @@ export function composeScanners(needs: ScannerNeeds): ScannerPart {
     clock,
     maxAgeDays: () => settings.now().validation.vuln_data_max_age_days,
   })
-  const scanners: Scanners = {
+  const built: Scanners = {
     ...createScanners({
       osv,
       clamd: { address: clamd, clock, signatures: () => newestSignatures(settings.now().clamav.database_folder) },
@@ -69,6 +70,7 @@ export function composeScanners(needs: ScannerNeeds): ScannerPart {
     }),
     ...engines,
   }
+  const scanners: Scanners = { ...built, vulnerability: built.vulnerability.map(rememberFailures) }
   const [antivirus] = scanners.antivirus
   if (antivirus === undefined) throw new Error('there is no antivirus scanner in this build')
   return {

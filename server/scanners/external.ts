@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cached } from '../lib/cached.ts'
 import type { Clock } from '../lib/clock.ts'
+import { isTooOld } from '../core/data-age.ts'
 import { ToolFailed, type Ended, type Exec } from '../lib/exec.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
 import { createBinary, type Binary } from './binary.ts'
@@ -183,7 +184,7 @@ export function createEngine({ id, environment, read, refused }: External, deps:
     return asked.answer()
   }
   const isStale = (data: EngineData): boolean =>
-    'at' in data && clock.now().getTime() - Date.parse(data.at) > deps.maxAgeDays() * DAY_MS
+    'at' in data && isTooOld(data.at, { now: clock.now(), maxAgeDays: deps.maxAgeDays() })
 
   return {
     id,
@@ -216,7 +217,7 @@ export function createEngine({ id, environment, read, refused }: External, deps:
           : { ...about, ok: true }
       } catch (error) {
         if (!(error instanceof EngineUnavailable)) throw error
-        return { id, ok: false, error: `${error.message}.` }
+        return { id, ok: false, silence: 'no_answer', error: `${error.message}.` }
       }
     },
     ask: ({ binary: { sha256 }, name, text, args }, signal) =>

@@ -129,7 +129,8 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
           ...(newest === undefined ? {} : { data_at: newest }),
         }
       } catch (error) {
-        if (error instanceof EngineUnavailable) return { id: ID, ok: false, error: `${error.message}.` }
+        if (error instanceof EngineUnavailable)
+          return { id: ID, ok: false, silence: 'no_answer', error: `${error.message}.` }
         throw error
       }
     },

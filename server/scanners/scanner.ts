@@ -16,6 +16,8 @@ export interface EngineStatus {
   readonly data_at?: string
   /** Why it is not ok, in one sentence. */
   readonly error?: string
+  /** Why scans get no answer from it: it has no address, or it is asked and fails. */
+  readonly silence?: 'not_set_up' | 'no_answer'
 }
 
 /** `ecosystem` is `pypi`, `npm`, `maven`, `go`, `crates`, or a distribution's release such as `debian-12`. */

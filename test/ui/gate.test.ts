@@ -54,11 +54,11 @@ describe.skipIf(noBrowser !== undefined)('the console at a guarded instance', ()
     async () => {
       await upload('bad_1_amd64.deb', await buildDeb({ name: 'bad', version: '1', files: { 'usr/bin/bad': EICAR } }))
       const drawer = page.getByRole('complementary', { name: /The gate for/ })
-      await drawer.getByText('Kept apart. Clients do not see it.').waitFor()
+      await drawer.getByText('It is in quarantine. Clients do not see it.').last().waitFor()
       expect(await drawer.getByRole('listitem').filter({ hasText: 'Antivirus' }).getByLabel('Failed').count()).toBe(1)
       expect(await axeProblems(page)).toEqual([])
       await drawer.getByRole('link', { name: 'See the reason' }).click()
-      await page.getByText('Clients do not see this version, so no command would find it.').waitFor()
+      await page.getByText('It is in quarantine. Clients do not see it.').first().waitFor()
       await page.getByRole('tab', { name: 'Findings' }).click()
       await page.getByText('This is not the same as clean.').waitFor() // the step after the one that failed never ran
       expect((await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')).text).not.toContain(

@@ -24,7 +24,7 @@ export function alertsOf({
 }: {
   readonly waiting: Pick<WaitingSums, 'waiting' | 'overdue'>
   readonly notLooked: number
-  readonly clamav: Pick<Clamav, 'available' | 'enabled'>
+  readonly clamav: Pick<Clamav, 'available' | 'enabled' | 'set_up'>
   readonly validation: SettingsValue['validation']
 }): readonly Alert[] {
   const about = (kind: Alert['kind'], level: Alert['level'], count: number, message: string): Alert[] =>
@@ -42,7 +42,7 @@ export function alertsOf({
             kind: 'antivirus',
             level: 'warning',
             count: null,
-            message: antivirusSilent(validation),
+            message: antivirusSilent(validation, clamav.set_up),
           } as const,
         ]
       : []),
@@ -50,7 +50,7 @@ export function alertsOf({
       'not_looked',
       'warning',
       notLooked,
-      `No vulnerability engine answered for ${packages(notLooked, 'that is', 'that are')} served or waiting.`,
+      `No vulnerability engine with current data has looked at ${packages(notLooked, 'that is', 'that are')} served or waiting.`,
     ),
     ...about('waiting', 'info', waiting, `${packages(waiting, 'waits', 'wait')} for a decision.`),
   ]

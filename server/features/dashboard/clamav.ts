@@ -5,6 +5,8 @@ import type { SettingsValue } from '../../settings/schema.ts'
 export interface Clamav {
   readonly available: boolean
   readonly enabled: boolean
+  /** False where it has no address. */
+  readonly set_up: boolean
   readonly daemon_running: boolean
   readonly version: string | null
   readonly db_version: string | null
@@ -16,10 +18,11 @@ export async function readClamav(
   antivirus: Pick<AntivirusScanner, 'status'>,
   { clamav_scan: enabled }: Pick<SettingsValue['validation'], 'clamav_scan'>,
 ): Promise<Clamav> {
-  const { ok, version, signatures_version, signatures_at } = await antivirus.status()
+  const { ok, silence, version, signatures_version, signatures_at } = await antivirus.status()
   return {
     available: ok,
     enabled,
+    set_up: silence !== 'not_set_up',
     daemon_running: ok,
     version: version ?? null,
     db_version: signatures_version ?? null,

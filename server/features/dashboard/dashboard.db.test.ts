@@ -180,13 +180,14 @@ test('alerts say what somebody has to do, the most urgent first, and nothing on 
       kind: 'not_looked',
       level: 'warning',
       count: 2,
-      message: 'No vulnerability engine answered for 2 packages that are served or waiting.',
+      message: 'No vulnerability engine with current data has looked at 2 packages that are served or waiting.',
     },
     { kind: 'waiting', level: 'info', count: 1, message: '1 package waits for a decision.' },
   ])
   expect(clamav).toEqual({
     available: false,
     enabled: true,
+    set_up: true,
     daemon_running: false,
     version: null,
     db_version: null,

@@ -66,6 +66,7 @@ export const StatsSchema = Type.Unsafe<Stats>(
     clamav: Type.Object({
       available: Type.Boolean(),
       enabled: Type.Boolean(),
+      set_up: Type.Boolean(),
       daemon_running: Type.Boolean(),
       version: OrNull(Text),
       db_version: OrNull(Text),

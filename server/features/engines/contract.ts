@@ -62,6 +62,7 @@ export const engines = contract({
       engines: Type.Array(Engine),
       max_age_days: Type.Integer(),
       when_unavailable: MeanwhileSchema,
+      warning: OrNull(Text),
       database: Type.Object({
         generation: Type.Union([Type.Integer(), Type.Null()]),
         created: OrNull(Text),

@@ -1,8 +1,9 @@
 import type { Handlers } from '../../core/contract.ts'
-import { whileUnavailable } from '../../core/policy.ts'
+import { switchedOff, whileUnavailable } from '../../core/policy.ts'
 import type { Distribution } from '../../core/repository.ts'
 import { maySee, type Viewer } from '../../core/viewer.ts'
 import { readBody } from '../../files/form.ts'
+import { dataWarning } from '../../scanners/data-warning.ts'
 import {
   doesNotAnswer,
   EngineUnavailable,
@@ -97,6 +98,18 @@ function hiddenFeeds(updateinfoUrls: string, viewer: Viewer): (url: string) => b
   return url => hidden.has(url)
 }
 
+/** What Health says of vulnerabilities, too. */
+async function warningOf(
+  { scanners, settings, clock }: Pick<EngineDeps, 'scanners' | 'settings' | 'clock'>,
+  meanwhile: string,
+): Promise<string | null> {
+  const { grype_scan: isOn, vuln_data_max_age_days: maxAgeDays } = settings.now().validation
+  if (!isOn) return switchedOff('vulnerability scan')
+  const statuses = await Promise.all(scanners.vulnerability.map(scanner => scanner.status()))
+  const said = dataWarning(statuses, { maxAgeDays, now: clock.now() })
+  return said === undefined ? null : `${said} ${meanwhile}`
+}
+
 const isYes = (text: string | undefined): boolean => text === 'true' || text === '1' || text === 'on'
 
 export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
@@ -105,13 +118,15 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
     const distributions = deps.repositories.seenBy(viewer).all()
     const meta = (await database.open().catch(() => undefined))?.meta
     const { running, since, last } = importer.state()
+    const meanwhile = whileUnavailable(settings.now().validation, settings.now().validation.grype_scan)
     const isHidden = hiddenFeeds(settings.now().security.feeds.updateinfo_urls, viewer)
     return {
       engines: await Promise.all(
         [...scanners.vulnerability, ...scanners.antivirus].map(scanner => engineOf(scanner, { clock, distributions })),
       ),
       max_age_days: settings.now().validation.vuln_data_max_age_days,
-      when_unavailable: whileUnavailable(settings.now().validation, settings.now().validation.grype_scan),
+      when_unavailable: meanwhile,
+      warning: await warningOf(deps, meanwhile.said),
       database: {
         generation: meta?.generation ?? null,
         created: meta?.created ?? null,

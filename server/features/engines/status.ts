@@ -1,3 +1,4 @@
+import { isTooOld } from '../../core/data-age.ts'
 import type { EngineDeps } from './deps.ts'
 
 const HOUR_MS = 3_600_000
@@ -6,8 +7,9 @@ function ageOf(at: string | undefined, now: Date): number | null {
   return at === undefined ? null : Math.max(0, Math.floor((now.getTime() - Date.parse(at)) / HOUR_MS))
 }
 const isFresh = (age: number | null, hours: number): boolean => age !== null && age <= hours
-const staleHours = ({ settings }: Pick<EngineDeps, 'settings'>): number =>
-  settings.now().validation.vuln_data_max_age_days * 24
+const maxAgeDays = ({ settings }: Pick<EngineDeps, 'settings'>): number =>
+  settings.now().validation.vuln_data_max_age_days
+const staleHours = ({ settings }: Pick<EngineDeps, 'settings'>): number => maxAgeDays({ settings }) * 24
 
 /** What grype says of itself. */
 export async function grypeStatus(deps: Pick<EngineDeps, 'scanners' | 'settings' | 'clock'>) {
@@ -16,7 +18,8 @@ export async function grypeStatus(deps: Pick<EngineDeps, 'scanners' | 'settings'
   const said = isPresent ? await grype.status() : undefined
   const age = ageOf(said?.data_at, deps.clock.now())
   const threshold = staleHours(deps)
-  const isStale = age !== null && age > threshold
+  const isStale =
+    said?.data_at !== undefined && isTooOld(said.data_at, { now: deps.clock.now(), maxAgeDays: maxAgeDays(deps) })
   return {
     available: said?.ok === true,
     version: said?.version ?? null,

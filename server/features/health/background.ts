@@ -1,3 +1,4 @@
+import { antivirusSilence } from '../../core/policy.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { folderSizes, type FolderSize } from './sizes.ts'
 import { probeFolder, within, type Probe } from './probes.ts'
@@ -36,17 +37,17 @@ export function createBackground(deps: HealthDeps): Background {
   let seen: Seen = { probes: {}, stuck: [], sizes: {} }
 
   async function probeClamav(): Promise<Probe> {
-    const { enabled, ok, version, signatures_version, signatures_at } = await deps.antivirus(
+    const { enabled, ok, silence, version, signatures_version, signatures_at } = await deps.antivirus(
       AbortSignal.any([stopping.signal, AbortSignal.timeout(PROBE_MS)]),
     )
-    if (!enabled) return { ok: true, version: null, note: 'switched off by validation.clamav_scan' } as Probe
+    if (!enabled) return { ok: true, version: null, note: 'Switched off (validation.clamav_scan).' } as Probe
     return {
       ok,
       version: version ?? null,
       signatures_version: signatures_version ?? null,
       signatures_at: signatures_at ?? null,
       // the engine's own words may hold an address or a path; users see them in GET /security/clamav/status
-      ...(ok ? {} : { error: 'the antivirus engine does not answer' }),
+      ...(ok ? {} : { set_up: silence !== 'not_set_up', error: antivirusSilence(silence !== 'not_set_up') }),
     } as Probe
   }
 

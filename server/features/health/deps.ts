@@ -26,7 +26,10 @@ export interface HealthDeps {
   /** Formats whose packages are counted. */
   readonly formats: readonly FormatId[]
   /** What becomes of uploads that no engine can scan. */
-  readonly policy: () => Pick<CvePolicy, 'on_scanner_unavailable'>
+  readonly policy: () => Pick<CvePolicy, 'on_scanner_unavailable'> & {
+    readonly clamav_scan?: boolean
+    readonly grype_scan?: boolean
+  }
   /** Why no engine can scan for vulnerabilities now, in one sentence; undefined when one can, or scanning is off. */
   readonly vulnerabilityDataWarning: () => Promise<string | undefined>
   /** The newest applied migration. */

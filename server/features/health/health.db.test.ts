@@ -240,6 +240,27 @@ describe('GET /health', () => {
     expect((await call('GET /health')).checks.info['warnings']).toEqual([expect.stringContaining('held for review')])
   })
 
+  test('an antivirus engine that was never set up is not called one that does not answer', async () => {
+    current = await start({ antivirus: async () => ({ id: 'clamd', ok: false, silence: 'not_set_up', enabled: true }) })
+    expect(await call('GET /health')).toMatchObject({
+      checks: {
+        non_critical: { clamav: { ok: false, error: 'No antivirus engine is set up.' } },
+        info: { warnings: ['No antivirus engine is set up. Uploads are published with a warning.'] },
+      },
+    })
+  })
+
+  test('a scan that is switched off is a warning, whatever the engines answer', async () => {
+    current = await start({
+      policy: () => ({ on_scanner_unavailable: 'hold', clamav_scan: false, grype_scan: false }),
+      antivirus: async () => ({ id: 'clamd', ok: false, enabled: false }),
+    })
+    expect((await call('GET /health')).checks.info['warnings']).toEqual([
+      'The antivirus scan is switched off, and uploads pass without it.',
+      'The vulnerability scan is switched off, and uploads pass without it.',
+    ])
+  })
+
   test('vulnerability data that are missing or old are a warning, too, and it follows the setting', async () => {
     let then: 'hold' | 'warn' = 'hold'
     current = await start({

@@ -1,4 +1,4 @@
-import { antivirusSilent, whileUnavailable } from '../../core/policy.ts'
+import { antivirusSilent, switchedOff, whileUnavailable } from '../../core/policy.ts'
 import { mkdir } from 'node:fs/promises'
 import { countBlobs, countByFormat } from '../../catalog/queries/counts.ts'
 import { seesAll, type Viewer } from '../../core/viewer.ts'
@@ -131,7 +131,11 @@ export function createHealth(deps: HealthDeps): Health {
     const { probes, stuck, dataWarning } = background.seen()
     const said = [...(deps.warnings?.(viewer) ?? [])]
     const policy = deps.policy()
-    if (probes['clamav']?.ok === false) said.push(antivirusSilent(policy))
+    if (policy.clamav_scan === false) said.push(switchedOff('antivirus scan'))
+    if (policy.grype_scan === false) said.push(switchedOff('vulnerability scan'))
+    // a probe that was cut short does not tell
+    const clamav: (Probe & { readonly set_up?: boolean }) | undefined = probes['clamav']
+    if (clamav?.ok === false) said.push(antivirusSilent(policy, clamav.set_up !== false))
     if (dataWarning !== undefined) said.push(`${dataWarning} ${whileUnavailable(policy, true).said}`)
     const late = stuck.filter(key => viewer.hidden.every(codename => !key.includes(codename)))
     if (late.length > 0) said.push(`Not yet delivered: ${late.slice(0, 5).join(', ')}.`)

@@ -66,12 +66,16 @@ ${table(numbers('Served', 'Waiting', 'In quarantine', 'Rejected', 'Overdue', 'Ex
 ${table(numbers(...SEVERITIES, 'accepted', 'known exploited', 'with a fix'), [[...SEVERITIES.map(severity => findings[severity]), findings.accepted, findings.kev, findings.fixable]], '')}
 <h2>By distribution</h2>
 ${table(
-  [...text('Distribution', 'Worst'), ...numbers('Packages', 'With findings', 'Waiting', 'Known exploited')],
+  [
+    ...text('Distribution', 'Worst'),
+    ...numbers('Packages', 'With findings', 'Not looked at', 'Waiting', 'Known exploited'),
+  ],
   posture.by_distribution.map(row => [
     row.distribution,
     row.worst ?? '–',
     row.packages,
     row.with_findings,
+    row.not_looked,
     row.waiting,
     row.kev,
   ]),

@@ -44,6 +44,8 @@ const WRITE_FAILS = [
 interface MovedView extends NamedVersion {
   readonly previous_status: State
   readonly published: boolean
+  /** What clients see of it now. */
+  readonly publication: string
   readonly updated_at: string
 }
 /** A decision with what became of one package. */
@@ -118,6 +120,7 @@ const MOVED = {
   cve_status: Text,
   previous_status: StateName,
   published: Type.Boolean(),
+  publication: Text,
   updated_at: Time,
 }
 

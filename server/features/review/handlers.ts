@@ -6,7 +6,7 @@ import { namedVersion } from '../../catalog/view.ts'
 import type { Principal } from '../../core/access.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
 import type { Named } from '../../core/identity.ts'
-import type { State } from '../../core/manifest.ts'
+import { NOT_YET_INDEXED, whatClientsSee, type State } from '../../core/manifest.ts'
 import { asSeenBy, type Repositories } from '../../core/repository.ts'
 import { policyOf } from '../../core/policy.ts'
 import { slaDays } from '../../core/review.ts'
@@ -65,11 +65,13 @@ const targets = (
 
 /** Waits until clients see it; the decision stands in any case. */
 async function movedView(changed: Changed, before: State) {
-  const published = await changed.settled(FOLLOW_MS).catch(() => false)
+  const indexed = await changed.settled(FOLLOW_MS).catch(() => false)
+  const { state } = changed.manifest
   return {
     ...namedVersion(changed.manifest),
     previous_status: before,
-    published: published && changed.manifest.state === 'published',
+    published: indexed && state === 'published',
+    publication: state === 'published' && !indexed ? NOT_YET_INDEXED : whatClientsSee(state),
     updated_at: changed.manifest.changed_at,
   }
 }

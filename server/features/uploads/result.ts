@@ -3,7 +3,7 @@ import type { Changed } from '../../catalog/change.ts'
 import { FindingSchema, NAMED, ValidationSchema } from '../../catalog/schemas.ts'
 import { stepView, uploadResult, type UploadResult } from '../../catalog/view.ts'
 import type { StreamEvent } from '../../core/contract.ts'
-import { STATES } from '../../core/manifest.ts'
+import { NOT_YET_INDEXED, STATES } from '../../core/manifest.ts'
 import { STEP_NAMES, type Outcome, type Report, type StepName } from '../../core/report.ts'
 import { policyOf } from '../../core/policy.ts'
 import { causeOf } from '../../core/review.ts'
@@ -111,14 +111,11 @@ export function stepEvent(report: Report): StreamEvent {
 export function publishEvent(reply: UploadReply): StreamEvent {
   if (reply.status !== 'published')
     return event('publish', 'skipped', {
-      message: `The package is ${reply.state}, so the index does not name it.`,
+      message: reply.validation.publication,
     })
   return reply.indexed === false
-    ? event('publish', 'warning', {
-        message:
-          'The index does not name it yet. It follows, or when a distribution that is rolled back goes forward again.',
-      })
-    : event('publish', 'passed', { message: `${reply.distribution} names it.` })
+    ? event('publish', 'warning', { message: NOT_YET_INDEXED })
+    : event('publish', 'passed', { message: `${reply.distribution} names it. Clients see it after their next update.` })
 }
 
 /** What `POST /upload/` would have answered. */

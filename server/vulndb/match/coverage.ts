@@ -1,3 +1,4 @@
+import { daysOld, isTooOld } from '../../core/data-age.ts'
 import type { Distribution } from '../../core/repository.ts'
 import type { DistributionCoverage } from '../../scanners/scanner.ts'
 import { ecosystemOf } from './ecosystems.ts'
@@ -6,7 +7,6 @@ import type { Meta } from '../store/generation-meta.ts'
 /** What is said where there is nothing to look in. */
 export const NO_DATA = 'No vulnerability data are loaded.'
 
-const DAY_MS = 86_400_000
 /** A distribution has thousands; this few are somebody's sample. */
 const FEW = 100
 /** A source that brings less than this part of an ecosystem's rows does not make the rest any younger. */
@@ -39,7 +39,7 @@ function dateOf(
 export interface CoverageDeps {
   readonly meta: Meta | undefined
   readonly now: Date
-  /** The age in days from which data are stale. */
+  /** The age in days above which data are stale. */
   readonly maxAgeDays: number
   readonly checked?: Readonly<Record<string, string>>
 }
@@ -73,13 +73,12 @@ export function coverageOf(
       said: `No advisories for ${isBorrowed ? `${distribution.label} (those of RHEL)` : distribution.label} are loaded, so nothing is known about its packages.`,
     }
   }
-  const days = Math.floor((now.getTime() - new Date(at).getTime()) / DAY_MS)
   const data = `The advisories for ${distribution.label} are of ${at.slice(0, 10)}`
-  if (days > maxAgeDays) {
+  if (isTooOld(at, { now, maxAgeDays })) {
     return {
       coverage: 'stale',
       data_at: at,
-      said: `${data}: ${days} days old, more than the ${maxAgeDays} that validation.vuln_data_max_age_days allows. Import newer ones.`,
+      said: `${data}: ${daysOld(at, now)} days old, more than the ${maxAgeDays} that validation.vuln_data_max_age_days allows. Import newer ones.`,
     }
   }
   const count = facts.ranks[1] + facts.ranks[2] + facts.ranks[3]

@@ -121,7 +121,12 @@ export function createImporter({ security, worker, clock, repositories, key, onC
           ecosystems: ecosystemsOf(repositories),
         }),
       )
-      finish(true, result.status === 'unchanged' ? 'nothing new' : `${result.sources.length} sources`)
+      finish(
+        true,
+        result.status === 'unchanged'
+          ? 'nothing new'
+          : `${result.sources.length} ${result.sources.length === 1 ? 'source' : 'sources'}`,
+      )
       if (result.status === 'imported') onChanged(result)
       return result
     } catch (error) {

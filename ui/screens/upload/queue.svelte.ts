@@ -3,7 +3,7 @@ import { endingsInWords, readFormats } from '../../formats.ts'
 import { createSender, type Parcel } from '../../sender.svelte.ts'
 import { currentSession } from '../../session.svelte.ts'
 import { toast } from '../../toasts.svelte.ts'
-import { gateMarks, type Mark, type StepMark } from '../../words.ts'
+import { gateMarks, NO_MARKS, type Mark, type StepMark } from '../../words.ts'
 import type { UploadResult } from '../../wire.ts'
 
 interface Package {
@@ -33,7 +33,7 @@ export const uploads = createSender<UploadResult, Package>({
         : `The connection ended while ${item.file.name} was at the gate. The server may have finished alone: try again, the same bytes are never stored twice.`,
   }),
   began: item => {
-    item.steps = gateMarks([], undefined)
+    item.steps = NO_MARKS
     follow(item)
   },
   finished: drawEnd,
@@ -94,7 +94,7 @@ export async function addFiles(files: readonly File[]): Promise<void> {
         uploads.add(file, {
           format,
           ...placeOf(rememberedTarget(format)),
-          steps: gateMarks([], undefined),
+          steps: NO_MARKS,
         })
     }
   } catch (error) {
@@ -139,9 +139,7 @@ function drawEnd(item: Item): void {
   else if (result !== undefined && result.status !== 'already_imported') {
     // whether the index names it already is what the server said of that step
     const published = result.state === 'published' ? item.steps.find(({ id }) => id === 'publish') : undefined
-    item.steps = gateMarks(result.validation.steps, result.state).map(step =>
-      step.id === published?.id ? published : step,
-    )
+    item.steps = gateMarks(result.validation, result.state).map(step => (step.id === published?.id ? published : step))
   }
 }
 

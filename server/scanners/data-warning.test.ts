@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { EngineStatus } from '../../scanners/scanner.ts'
-import { NO_DATA } from '../../vulndb/match/coverage.ts'
+import type { EngineStatus } from './scanner.ts'
+import { NO_DATA } from '../vulndb/match/coverage.ts'
 import { dataWarning } from './data-warning.ts'
 
 const now = new Date('2026-03-31T10:00:00Z')
@@ -17,6 +17,19 @@ test.each<[string, EngineStatus[], string | undefined]>([
     'none with data',
     [{ id: 'osv', ok: false, error: NO_DATA }, engine('grype', false)],
     'No vulnerability data are loaded.',
+  ],
+  [
+    'one that is installed and fails, beside one with data',
+    [engine('osv', true, '2026-03-30T10:00:00Z'), { ...engine('grype', false), silence: 'no_answer' }],
+    'grype does not answer.',
+  ],
+  [
+    'one that fails, and no data',
+    [
+      { id: 'osv', ok: false, error: NO_DATA },
+      { ...engine('grype', false), silence: 'no_answer' },
+    ],
+    'grype does not answer. No vulnerability data are loaded.',
   ],
   ['one with data of yesterday', [engine('osv', true, '2026-03-30T10:00:00Z'), engine('grype', false)], undefined],
   ['data as old as they may be', [engine('osv', true, '2026-03-17T10:00:00Z')], undefined],

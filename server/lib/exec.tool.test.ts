@@ -59,6 +59,17 @@ describe('a tool', () => {
     expect(await cutOf(runTool(tool, [], { ...OPTIONS, deadlineMs: 2000 }))).toBe('deadline')
     expect(await isGone(Number(await readFile(pids, 'utf8')))).toBe(true)
   })
+  test('one that computes is ended by the processor time it used, not by the clock', async () => {
+    // a tenth of a processor, as on a busy machine: it computes for 0.2 s within more than 2 s
+    const tool = await script(
+      'i=0; while [ $i -lt 20 ]; do n=0; while [ $n -lt 4000 ]; do n=$((n+1)); done; sleep 0.1; i=$((i+1)); done; echo done',
+    )
+    expect((await runTool(tool, [], { ...OPTIONS, deadlineMs: 1000 })).out.toString()).toBe('done\n')
+    const endless = await script('while :; do :; done')
+    expect(await runTool(endless, [], { ...OPTIONS, deadlineMs: 1000 }).catch((error: Error) => error.message)).toBe(
+      'it computed for more than 1 s',
+    )
+  })
   test('a child that outlives it does not keep us waiting, and does not stay', async () => {
     const pids = join(folder, 'left')
     const tool = await script(`sleep 1000 & echo $! > ${pids}; echo done`)

@@ -1,11 +1,16 @@
 import { spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
+import { cpuOfGroup } from './process.ts'
 
 /** How a tool is run. */
 export interface RunOptions {
   /** The whole environment of the tool. It inherits nothing. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd?: string
+  /**
+   * How long it may compute, in processor time; it may stand still for half as long by the clock. So a busy machine
+   * gives it as long as it takes. It is never ended earlier than this by the clock.
+   */
   readonly deadlineMs: number
   /** More than this on standard output ends the run: cut output must not pass for complete. */
   readonly maxOutputBytes: number
@@ -36,6 +41,8 @@ export class ToolFailed extends Error {
 export type Exec = (file: string, args: readonly string[], options: RunOptions) => Promise<Ended>
 
 const KEPT_ERR = 4_000
+/** A group that gets less of a processor than this stands still: no load takes that much from one that computes. */
+const LEAST_SHARE = 0.005
 
 /** Keeps the last bytes of a stream of any length. */
 function tailOf(stream: Readable): () => string {
@@ -53,6 +60,29 @@ function killGroup(pid: number | undefined): void {
     process.kill(-pid, 'SIGKILL')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/**
+ * Calls `cut` when `ms` have passed by the clock and a process group has computed for longer than that, or has stood
+ * still for the last half of it. @returns what ends the watch
+ */
+function watchCpu(group: number, ms: number, cut: (why: string) => void): () => void {
+  const half = ms / 2
+  let isOver = false
+  let timer: NodeJS.Timeout
+  const look = async (before?: number): Promise<void> => {
+    const used = (await cpuOfGroup(group)) ?? before ?? 0
+    if (isOver) return
+    if (before !== undefined && (used - before) * 1000 < half * LEAST_SHARE)
+      cut(`it stood still for ${Math.round(half / 1000)} s`)
+    else if (before !== undefined && used * 1000 > ms) cut(`it computed for more than ${Math.round(ms / 1000)} s`)
+    else timer = setTimeout(() => void look(used), half)
+  }
+  timer = setTimeout(() => void look(), half)
+  return () => {
+    isOver = true
+    clearTimeout(timer)
   }
 }
 
@@ -85,10 +115,7 @@ export const runTool: Exec = (file, args, { env, cwd, deadlineMs, maxOutputBytes
       child.stdout.destroy()
       child.stderr.destroy()
     }
-    const timer = setTimeout(
-      () => cut('deadline', `it took longer than ${Math.round(deadlineMs / 1000)} s`),
-      deadlineMs,
-    )
+    const unwatch = child.pid === undefined ? undefined : watchCpu(child.pid, deadlineMs, why => cut('deadline', why))
     const abort = (): void => cut('aborted', 'it was not waited for any longer', signal?.reason)
     signal?.addEventListener('abort', abort, { once: true })
 
@@ -107,7 +134,7 @@ export const runTool: Exec = (file, args, { env, cwd, deadlineMs, maxOutputBytes
       )
     })
     child.once('close', (code, killedBy) => {
-      clearTimeout(timer)
+      unwatch?.()
       signal?.removeEventListener('abort', abort)
       if (failed !== undefined) reject(failed)
       else if (code === null) reject(new ToolFailed('killed', `it was ended by ${killedBy ?? 'a signal'}`))

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { deflateRawSync, crc32 } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { buildDeb, spoolBytes, type FileSpec } from '../../test/support/packages.ts'
 import { sha256, type Codename } from '../core/identity.ts'
 import type { InnerStream } from '../formats/format.ts'
@@ -122,6 +122,26 @@ describe('what a package carries', () => {
     expect((await contentsOf({ 'x.jar': bomb })).incomplete).toEqual([
       expect.stringContaining('at most 67108864 are read'),
     ])
+  })
+  test('bytes limit how much is read, never the clock', async () => {
+    const bytes = await buildDeb({
+      name: 'app',
+      version: '1.0',
+      files: { 'a/requirements.txt': 'a==1\n', 'b/requirements.txt': 'b==1\n' },
+    })
+    const file = await spoolBytes(folder, 'app.deb', bytes)
+    let hours = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => hours++ * 3_600_000)
+    try {
+      const { components, incomplete } = await readContents(deb, file)
+      expect([components.map(({ purl }) => purl), incomplete]).toEqual([['pkg:pypi/a@1', 'pkg:pypi/b@1'], []])
+    } finally {
+      vi.restoreAllMocks()
+    }
+    expect(await readContents(deb, file, 9)).toMatchObject({
+      components: [{ purl: 'pkg:pypi/a@1' }],
+      incomplete: ['Its lockfiles and archives have more than 9 bytes; the rest is left out.'],
+    })
   })
   test('a cpio payload, as an RPM has it', async () => {
     const field = (n: number): string => n.toString(16).padStart(8, '0')

@@ -38,9 +38,10 @@ const SCHEMA = 1
 const MOST_LOCKFILE = 16 * 1024 * 1024
 const MOST_ARCHIVE = 128 * 1024 * 1024
 const MOST_INFLATED = 512 * 1024 * 1024
+/** Of all files together. Bytes are the limit, not time: a busy machine must find what a quiet one does. */
+const MOST_READ = 1024 * 1024 * 1024
 const MOST_COMPONENTS = 20_000
 const MOST_NOTES = 20
-const SECONDS = 60
 
 const ARCHIVE = new RegExp(JAVA_ARCHIVE)
 const isArchive = (path: string): boolean => ARCHIVE.test(path)
@@ -51,7 +52,8 @@ interface Reading {
   readonly components: Component[]
   readonly notes: string[]
   readonly budget: Budget
-  isLate: boolean
+  /** Bytes of wanted files so far. */
+  read: number
 }
 
 async function readOne({ path, body }: WantedFile, { components, notes, budget }: Reading): Promise<void> {
@@ -72,10 +74,10 @@ async function readOne({ path, body }: WantedFile, { components, notes, budget }
 export async function readContents(
   format: Pick<Format, 'inner'>,
   file: SpooledFile,
-): Promise<Contents & { readonly isLate: boolean }> {
-  const reading: Reading = { components: [], notes: [], budget: { bytes: MOST_INFLATED }, isLate: false }
+  mostRead = MOST_READ,
+): Promise<Contents> {
+  const reading: Reading = { components: [], notes: [], budget: { bytes: MOST_INFLATED }, read: 0 }
   const { components, notes } = reading
-  const deadline = performance.now() + SECONDS * 1000
   const want = (path: string, size: number): number | undefined => {
     if (!isCandidate(path)) return undefined
     const most = isArchive(path) ? MOST_ARCHIVE : MOST_LOCKFILE
@@ -85,12 +87,16 @@ export async function readContents(
   try {
     for await (const inner of format.inner(file)) {
       for await (const wanted of wantedFiles(inner, want)) {
+        reading.read += wanted.body.length
+        if (reading.read > mostRead) {
+          notes.push(`Its lockfiles and archives have more than ${printBytes(mostRead)}; the rest is left out.`)
+          return sorted(reading)
+        }
         await readOne(wanted, reading)
-        if (components.length > MOST_COMPONENTS)
+        if (components.length > MOST_COMPONENTS) {
           notes.push(`It names more than ${MOST_COMPONENTS} components; the rest is left out.`)
-        reading.isLate = performance.now() > deadline
-        if (reading.isLate) notes.push(`Reading it took longer than ${SECONDS} s; the rest is left out.`)
-        if (reading.isLate || components.length > MOST_COMPONENTS) return sorted(reading)
+          return sorted(reading)
+        }
       }
     }
   } catch (error) {
@@ -101,10 +107,10 @@ export async function readContents(
   return sorted(reading)
 }
 
-function sorted({ components, notes, isLate }: Reading): Contents & { readonly isLate: boolean } {
+function sorted({ components, notes }: Reading): Contents {
   const cut =
     notes.length > MOST_NOTES ? [...notes.slice(0, MOST_NOTES), `And ${notes.length - MOST_NOTES} more.`] : notes
-  return { components: sortComponents(components).slice(0, MOST_COMPONENTS), incomplete: cut, isLate }
+  return { components: sortComponents(components).slice(0, MOST_COMPONENTS), incomplete: cut }
 }
 
 async function readKept(path: string): Promise<Contents | undefined> {
@@ -136,8 +142,7 @@ export function createComponents({ pool, formats, folder }: ComponentsDeps): Com
       return lock.run('read', async () => {
         const meanwhile = await readKept(path)
         if (meanwhile !== undefined) return meanwhile
-        const { isLate, ...contents } = await read(carrier)
-        if (isLate) return contents // do not keep what a busy moment left unread
+        const contents = await read(carrier)
         await mkdir(dirname(path), { recursive: true })
         await writeAtomic(path, JSON.stringify({ schema: SCHEMA, ...contents }))
         return contents

@@ -289,9 +289,7 @@ describe('an engine that fails has not answered', () => {
         ...options,
         deadlineMs: args[0]?.startsWith('purl:') === true ? 1_000 : options.deadlineMs,
       })
-    expect(await failureOf((await engine({ does: 'hang' }, { exec: impatient })).scan())).toBe(
-      'it took longer than 1 s',
-    )
+    expect(await failureOf((await engine({ does: 'hang' }, { exec: impatient })).scan())).toBe('it stood still for 1 s')
   })
   test('an uploader that leaves is no failure of the engine', async () => {
     const gone = new AbortController()
@@ -388,8 +386,8 @@ describe('an engine that fails has not answered', () => {
             : runTool(file, args, options),
       },
     )
-    expect(await failureOf(scan())).toBe('it took longer than 0 s')
-    expect(await grype.status()).toMatchObject({ ok: false, error: 'it took longer than 0 s.' })
+    expect(await failureOf(scan())).toBe('it stood still for 0 s')
+    expect(await grype.status()).toMatchObject({ ok: false, error: 'it stood still for 0 s.' })
   })
   test('the right pin is accepted', async () => {
     const { folder } = await engine({ print: report(CONTROL) })

@@ -32,7 +32,7 @@ export const validation = section("The gate's steps.", {
   vuln_data_max_age_days: int(
     14,
     [1, 3_650],
-    'From this age on vulnerability data are stale: their engine counts as unavailable.',
+    'Above this age vulnerability data are stale: what they name counts, and what they do not name says nothing.',
     'd',
   ),
   on_scanner_unavailable: choice(

@@ -58,18 +58,20 @@ export interface ShardCache {
 const gz = promisify(gzip)
 const deflate = promisify(deflateRaw)
 const REMEMBERED = 16_384
+/** Of gzip. 9 takes up to four times as long; a Packages gets 0.03 % smaller by it, rpm's XML up to 6 %. */
+const LEVEL = 6
 
 type Packing = (bytes: Buffer) => Promise<{ readonly body: Buffer; readonly packed: Packed }>
 
 const PACK: Record<IndexKind, Packing> = {
   '': bytes => Promise.resolve({ body: bytes, packed: { size: bytes.length } }),
   '.gz': async bytes => {
-    const body = await gz(bytes, { level: 9 })
+    const body = await gz(bytes, { level: LEVEL })
     return { body, packed: { size: body.length } }
   },
   '.deflate': async bytes => {
     // ends on a byte and is not the last block, so that others can follow in the same stream
-    const body = await deflate(bytes, { level: 9, finishFlush: constants.Z_FULL_FLUSH })
+    const body = await deflate(bytes, { level: LEVEL, finishFlush: constants.Z_FULL_FLUSH })
     return { body, packed: { size: body.length } }
   },
   '.xz': async bytes => {

@@ -10,7 +10,7 @@ import type { FileStep } from '../lib/file-steps.ts'
 import { contentsFile } from './contents.ts'
 import type { GenerationDeps, Plan } from './generation-plan.ts'
 import { recipePath } from '../files/recipes.ts'
-import { carryIndex, writeIndex } from './index-files.ts'
+import { carryIndex, draftIndex } from './index-files.ts'
 import { verifyTree, writeRoot } from './root-files.ts'
 import { hasRecipe, isFile, pointToShared, share } from './shared-files.ts'
 import type { GenerationState } from './state.ts'
@@ -32,13 +32,10 @@ async function adopt(
   const files: ListedFile[] = []
   for (const { path } of made) {
     const { size } = await stat(join(root, path))
-    const file = {
-      path,
-      ...(await joiner.join({
-        key: `foreign ${codename}/${path}`,
-        parts: [{ id: randomUUID(), path: join(root, path), size }],
-      })),
-    }
+    const parts = [{ id: randomUUID(), path: join(root, path), size }]
+    const [joined] = await joiner.join([{ key: `foreign ${codename}/${path}`, parts }])
+    if (joined === undefined) throw new Error(`there is no digest of ${path}`)
+    const file = { path, ...joined }
     files.push(file)
     await joiner.take(share(layout, codename, { root, file }))
   }
@@ -67,9 +64,20 @@ async function carry(
   return [...files]
 }
 
-/** Links the indexes that did not change, and writes the others. @returns the files of each, by its id */
-async function layIndexes(deps: GenerationDeps, plan: Plan, root: string): Promise<Built['made']> {
-  const indexes = deps.writer.indexes(plan.distribution)
+interface Laid {
+  readonly made: Built['made']
+  /** What makes the new files reachable. */
+  readonly steps: readonly FileStep[]
+}
+
+/** Links the indexes that did not change, and joins the others. @param at.clear  the steps that go first */
+async function layIndexes(
+  deps: GenerationDeps,
+  plan: Plan,
+  { root, clear }: { readonly root: string; readonly clear: readonly FileStep[] },
+): Promise<Laid> {
+  const { writer, joiner } = deps
+  const indexes = writer.indexes(plan.distribution)
   const carried = new Map(
     indexes.flatMap(index => {
       const known = carryIndex(deps, plan, { plan: index, root })
@@ -77,20 +85,24 @@ async function layIndexes(deps: GenerationDeps, plan: Plan, root: string): Promi
     }),
   )
   try {
-    await deps.joiner.take([...carried.values()].flatMap(({ steps }) => steps))
+    await joiner.take([...clear, ...[...carried.values()].flatMap(({ steps }) => steps)])
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     // the live generation has lost some of its files: all are written again
     carried.clear()
-    await deps.joiner.take([
-      { do: 'remove', path: root },
-      { do: 'folder', path: root },
-    ])
+    await joiner.take(clear)
   }
-  const made: Record<string, readonly ListedFile[]> = {}
-  for (const index of indexes)
-    made[index.id] = carried.get(index.id)?.files ?? (await writeIndex(deps, plan, { plan: index, root }))
-  return made
+  const drafts = await Promise.all(
+    indexes
+      .filter(({ id }) => !carried.has(id))
+      .map(async index => ({ id: index.id, ...(await draftIndex(deps, plan, { plan: index, root })) })),
+  )
+  const joined = [...(await joiner.join(drafts.flatMap(({ joins }) => joins)))]
+  const fresh = new Map(drafts.map(({ id, joins, finish }) => [id, finish(joined.splice(0, joins.length))]))
+  return {
+    made: Object.fromEntries(indexes.map(({ id }) => [id, (carried.get(id) ?? fresh.get(id))?.files ?? []])),
+    steps: [...fresh.values()].flatMap(({ steps }) => steps),
+  }
 }
 
 /**
@@ -101,28 +113,32 @@ export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise
   const folder = layout.generation(distribution.codename, plan.n)
   const root = `${folder}.part`
   // a crash may have left this number; it was never live
-  await joiner.take([
+  const clear: readonly FileStep[] = [
     { do: 'remove', path: root },
     { do: 'remove', path: folder },
     { do: 'folder', path: root },
-  ])
+  ]
   const files: ListedFile[] = []
+  const steps: FileStep[] = []
   let made: Built['made'] = {}
-  if (plan.carried !== undefined) {
-    files.push(...(await carry(deps, plan, { root, ...plan.carried })))
-    made = plan.carried.made
-  } else if (deps.foreign === undefined) {
-    made = await layIndexes(deps, plan, root)
+  if (plan.carried === undefined && deps.foreign === undefined) {
+    const laid = await layIndexes(deps, plan, { root, clear })
+    made = laid.made
+    steps.push(...laid.steps)
     files.push(...Object.values(made).flat())
-  } else files.push(...(await adopt(deps, plan, { root, made: await deps.foreign(root) })))
+  } else {
+    await joiner.take(clear)
+    if (plan.carried !== undefined) {
+      files.push(...(await carry(deps, plan, { root, ...plan.carried })))
+      made = plan.carried.made
+    } else files.push(...(await adopt(deps, plan, { root, made: (await deps.foreign?.(root)) ?? [] })))
+  }
   for (const file of plan.carried === undefined ? contents : []) {
     const from = contentsFile(layout, distribution.codename, file.sha256)
-    await joiner.take([
-      { do: 'link', from, to: join(root, file.path) },
-      ...share(layout, distribution.codename, { root, file }),
-    ])
+    steps.push({ do: 'link', from, to: join(root, file.path) }, ...share(layout, distribution.codename, { root, file }))
     files.push(file)
   }
+  await joiner.take(steps)
   const listed = files.sort((a, b) => (a.path < b.path ? -1 : 1))
   const carried = await writeRoot(deps, plan, { root, files: listed })
   failpoint('publish:before-verify')

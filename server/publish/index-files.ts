@@ -8,15 +8,18 @@ import type { FileStep } from '../lib/file-steps.ts'
 import { XZ_FLAGS, xzHeader, xzTail } from '../lib/xz-stream.ts'
 import type { GenerationDeps, Plan } from './generation-plan.ts'
 import type { Pieces } from './indexes.ts'
-import type { Part } from './joiner.ts'
+import type { Joined, JoinOrder, Part } from './joiner.ts'
 import type { ShardCache } from './shard-cache.ts'
 import { hasRecipe, isFile, pointToShared, share, sharedPaths, shareRecipe } from './shared-files.ts'
+
+/** For a line or two: otherwise most of the time goes into tables of 256 KB. */
+const SMALL = { windowBits: 9, memLevel: 1 }
 
 /** The text before and after the entries, compressed so that it can be joined to pieces. */
 const PACK: Record<Exclude<IndexKind, '.xz'>, (text: string) => Buffer> = {
   '': Buffer.from,
-  '.gz': text => gzipSync(text),
-  '.deflate': text => deflateRawSync(text, { finishFlush: constants.Z_FULL_FLUSH }),
+  '.gz': text => gzipSync(text, SMALL),
+  '.deflate': text => deflateRawSync(text, { ...SMALL, finishFlush: constants.Z_FULL_FLUSH }),
 }
 
 async function partsOf(
@@ -90,67 +93,100 @@ export function carryIndex(
   return { files, steps: [...links, ...shared] }
 }
 
-/** One index in all its forms. */
-export async function writeIndex(
-  { layout, cache, joiner }: GenerationDeps,
-  { distribution, pieces, live }: Plan,
-  to: { readonly plan: IndexPlan; readonly root: string },
-): Promise<ListedFile[]> {
-  const { plan, root } = to
-  const { codename } = distribution
+/** An index that is still to be joined. */
+export interface Draft {
+  readonly joins: readonly JoinOrder[]
+  /** @param joined  the answers to `joins`, in order. @returns its files, and the steps that make them reachable */
+  finish(joined: readonly Joined[]): { readonly files: readonly ListedFile[]; readonly steps: readonly FileStep[] }
+}
+
+/** One form of an index: the order to join it, and the name it has until its digest is known. */
+interface DraftForm {
+  readonly kind: IndexKind
+  readonly asked: string
+  /** True where it is joined only when somebody asks for it. */
+  readonly isOnly: boolean
+  readonly parts: readonly Part[]
+  readonly order: JoinOrder
+}
+
+/** One index in all its forms, from its pieces. */
+export async function draftIndex(
+  { layout, cache }: Pick<GenerationDeps, 'layout' | 'cache'>,
+  { distribution: { codename }, pieces, live }: Plan,
+  { plan, root }: { readonly plan: IndexPlan; readonly root: string },
+): Promise<Draft> {
   const shards = pieces[plan.id] ?? []
-  const files: ListedFile[] = []
-  const forms: RecipeForm[] = []
-  const steps: FileStep[] = []
-  await joiner.take([{ do: 'folder', path: dirname(join(root, plan.path)) }])
   // roots whose file names contain the digest also name the digest of the unpacked file
-  const plain =
+  const plain: readonly JoinOrder[] =
     plan.addressed !== 'name'
-      ? undefined
-      : await joiner.join({
-          key: `${codename}/${plan.path}`,
-          parts: await partsOf(cache, plan, { shards, kind: '' }),
-        })
+      ? []
+      : [{ key: `${codename}/${plan.path}`, parts: await partsOf(cache, plan, { shards, kind: '' }) }]
+  const forms: DraftForm[] = []
   for (const [n, kind] of plan.kinds.entries()) {
     const asked = `${plan.path}${kind}`
     const was = live?.made[plan.id]?.[n]
     const isOnly = kind === '' && plan.joinsPlain === true
     const parts = await partsOf(cache, plan, { shards, kind })
-    const joined = await joiner.join({
+    const order: JoinOrder = {
       key: `${codename}/${asked}`,
       ...(isOnly ? {} : { out: join(root, asked) }),
       was: was && live && { path: join(layout.generation(codename, live.n), was.path), sha256: was.sha256 },
       parts,
-    })
-    const path = relPath(
-      plan.addressed === 'name' ? join(dirname(asked), `${joined.sha256}-${basename(asked)}`) : asked,
-    )
-    if (path !== asked) steps.push({ do: 'move', from: join(root, asked), to: join(root, path) })
-    const file: ListedFile = {
-      path,
+    }
+    forms.push({ kind, asked, isOnly, parts, order })
+  }
+  return {
+    joins: [...plain, ...forms.map(({ order }) => order)],
+    finish(answers) {
+      const unpacked = plan.addressed === 'name' ? answers[0] : undefined
+      const joined = answers.slice(plain.length)
+      const files = forms.flatMap((form, n) => listedAs(plan, form, { joined: joined[n], plain: unpacked }))
+      const moves = forms.flatMap(({ asked }, n): FileStep[] => {
+        const path = files[n]?.path ?? asked
+        return path === asked ? [] : [{ do: 'move', from: join(root, asked), to: join(root, path) }]
+      })
+      if (plan.addressed === 'path') return { files, steps: moves }
+      const recipe: Recipe = {
+        schema: 1,
+        forms: forms.flatMap((form, n) => recipeForm(form, files[n])),
+        pieces: shards.map(({ digest }) => digest),
+      }
+      const path = join(root, recipePath(plan.path))
+      return {
+        files,
+        steps: [
+          ...moves,
+          ...files.flatMap(file => share(layout, codename, { root, file })),
+          { do: 'write', path, bytes: JSON.stringify(recipe) },
+          ...shareRecipe(layout, codename, { recipe: path, files }),
+        ],
+      }
+    },
+  }
+}
+
+/** The file as its root names it. */
+function listedAs(
+  { addressed }: IndexPlan,
+  { asked, isOnly }: DraftForm,
+  { joined, plain }: { readonly joined: Joined | undefined; readonly plain: Joined | undefined },
+): ListedFile[] {
+  if (joined === undefined) return []
+  const path = addressed === 'name' ? join(dirname(asked), `${joined.sha256}-${basename(asked)}`) : asked
+  return [
+    {
+      path: relPath(path),
       ...joined,
       ...(plain === undefined ? {} : { plain: { size: plain.size, sha256: plain.sha256 } }),
-      ...(plan.addressed === 'path' ? {} : { recipe: isOnly ? 'only' : 'beside' }),
-    }
-    files.push(file)
-    forms.push({
-      kind,
-      names: [path, ...sharedPaths(file)].map(one => basename(one)),
-      size: joined.size,
-      sha256: joined.sha256,
-      head: around(parts, 'head'),
-      tail: around(parts, 'tail'),
-    })
-    if (plan.addressed !== 'path') steps.push(...share(layout, codename, { root, file }))
-  }
-  if (plan.addressed !== 'path') {
-    const recipe: Recipe = { schema: 1, forms, pieces: shards.map(({ digest }) => digest) }
-    const path = join(root, recipePath(plan.path))
-    steps.push(
-      { do: 'write', path, bytes: JSON.stringify(recipe) },
-      ...shareRecipe(layout, codename, { recipe: path, files }),
-    )
-  }
-  await joiner.take(steps)
-  return files
+      ...(addressed === 'path' ? {} : { recipe: isOnly ? 'only' : 'beside' }),
+    },
+  ]
+}
+
+function recipeForm({ kind, parts }: DraftForm, file: ListedFile | undefined): RecipeForm[] {
+  if (file === undefined) return []
+  const names = [file.path, ...sharedPaths(file)].map(one => basename(one))
+  const { size, sha256 } = file
+  return [{ kind, names, size, sha256, head: around(parts, 'head'), tail: around(parts, 'tail') }]
 }

@@ -160,7 +160,7 @@ function byName<T extends { readonly name: string }>(some: readonly T[]): T[] {
 async function rewrite(deps: IndexDeps, question: Question, range: Range): Promise<Rewritten> {
   const { distribution, arch, component, kind, plans, before, names } = question
   const { codename, format, neutral } = distribution
-  const kept =
+  const old =
     names === undefined
       ? undefined
       : await readEntriesBut(deps.cache, new Set(range.names), {
@@ -173,20 +173,20 @@ async function rewrite(deps: IndexDeps, question: Question, range: Range): Promi
     ...{ codename, format, kind, from: range.from, to: range.to },
     archs: [arch, ...neutral],
     component: { name: component, first: mainOf(distribution) },
-    names: kept === undefined ? undefined : range.names,
+    names: old === undefined ? undefined : range.names,
   })) {
     const one = await render(deps, question, entry)
     if (one === undefined) missing.push(`${entry.name} ${entry.version} ${entry.arch}`)
     else found.push(one)
   }
-  const files = byName([...(kept?.files ?? []), ...found.map(one => one.file)])
+  const files = byName([...(old?.files ?? []), ...found.map(one => one.file)])
   const filesOfName = Map.groupBy(files, file => file.name)
   const pieces: Record<string, readonly Shard[]> = {}
   let written = 0
-  for (const [n, { id, ...one }] of plans.entries()) {
+  for (const [n, { id, kinds }] of plans.entries()) {
     const fresh = found.flatMap(({ rendered }) => rendered[n] ?? [])
-    const cuts = cut(byName([...(kept?.rendered.get(id) ?? []), ...fresh]))
-    written += await keepAll(deps.cache, one, { cuts, files: n === 0 ? filesOfName : new Map() })
+    const cuts = cut(byName([...(old?.rendered.get(id) ?? []), ...fresh]))
+    written += await keepAll(deps.cache, { kinds }, { cuts, files: n === 0 ? filesOfName : new Map() })
     pieces[id] = cuts.map(({ shard }) => shard)
   }
   return { pieces, files, written, missing }

@@ -35,14 +35,12 @@ async function proved(
   was?: { readonly path: string; readonly sha256: string },
 ): Promise<{ readonly path: string; readonly sha256: string }> {
   const out = join(folder, `out-${made++}`)
-  const joined = await joiner.join({ key: 'index', out, parts, was })
+  const joined = await joiner.join([{ key: 'index', out, parts, was }])
   const content = await contentOf(parts)
   expect((await readFile(out)).equals(content)).toBe(true)
-  expect(joined).toEqual({
-    size: content.length,
-    sha256: hash('sha256', content),
-  })
-  return { path: out, sha256: joined.sha256 }
+  const sha256 = hash('sha256', content)
+  expect(joined).toEqual([{ size: content.length, sha256 }])
+  return { path: out, sha256 }
 }
 
 describe('an index joined from pieces', () => {
@@ -77,9 +75,9 @@ describe('an index joined from pieces', () => {
   test('of which only the digest is wanted is hashed from its first difference', async () => {
     const pieces = await Promise.all(Array.from({ length: 9 }, (_, n) => piece(`q${n}`, 200_000)))
     for (const parts of [pieces, pieces.toSpliced(5, 1), pieces.toSpliced(5, 1), pieces]) {
-      const { size, sha256 } = await joiner.join({ key: 'plain', parts })
+      const joined = await joiner.join([{ key: 'plain', parts }])
       const content = await contentOf(parts)
-      expect({ size, sha256 }).toEqual({ size: content.length, sha256: hash('sha256', content) })
+      expect(joined).toEqual([{ size: content.length, sha256: hash('sha256', content) }])
     }
   })
 
@@ -88,7 +86,7 @@ describe('an index joined from pieces', () => {
     const was = await proved(pieces)
     const short = await piece('short', 10)
     const broken = [...pieces, { ...short, size: 20 }]
-    await expect(joiner.join({ key: 'index', out: join(folder, 'broken'), parts: broken, was })).rejects.toThrow(
+    await expect(joiner.join([{ key: 'index', out: join(folder, 'broken'), parts: broken, was }])).rejects.toThrow(
       'a piece of an index has 10 bytes, 20 were expected',
     )
     await proved([...pieces, short], was)

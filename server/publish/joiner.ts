@@ -1,5 +1,6 @@
 import type * as Crypto from 'node:crypto'
 import type * as Fs from 'node:fs'
+import type * as Path from 'node:path'
 import { takeSteps, type FileStep } from '../lib/file-steps.ts'
 import { createWorkers, oneOf, type Require, type Workers } from '../lib/workers.ts'
 
@@ -25,7 +26,8 @@ export interface Joined {
 
 /** Runs in the thread: writes the parts one after the other and hashes them on the way. */
 function joinBody(require: Require) {
-  const { openSync, readSync, writeSync, closeSync, fstatSync } = require('node:fs') as typeof Fs
+  const { openSync, readSync, writeSync, closeSync, fstatSync, mkdirSync } = require('node:fs') as typeof Fs
+  const { dirname } = require('node:path') as typeof Path
   const { createHash } = require('node:crypto') as typeof Crypto
   interface Kept {
     readonly ids: readonly string[]
@@ -63,6 +65,17 @@ function joinBody(require: Require) {
       // removed meanwhile: the pieces have it all
     }
     return undefined
+  }
+
+  /** A new file. Its folder is made where it is missing. */
+  function create(path: string): number {
+    try {
+      return openSync(path, 'wx', 0o644)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      mkdirSync(dirname(path), { recursive: true })
+      return openSync(path, 'wx', 0o644)
+    }
   }
 
   /** Collects bytes and passes them on in large chunks. */
@@ -121,7 +134,7 @@ function joinBody(require: Require) {
     const marks = (before?.marks ?? []).filter(mark => mark.parts <= head)
     const mark = marks.at(-1)
     const old = openBefore(order, before)
-    const target = out === undefined ? undefined : openSync(out, 'wx', 0o644)
+    const target = out === undefined ? undefined : create(out)
     try {
       const sink = createSink(target)
       const hash = mark?.hash.copy() ?? createHash('sha256')
@@ -156,35 +169,37 @@ function joinBody(require: Require) {
       if (old !== undefined) closeSync(old)
     }
   }
-  return (_job: number, order: JoinOrder, answer: (joined: Joined) => void): void => answer(join(order))
+  return (_job: number, orders: readonly JoinOrder[], answer: (joined: Joined[]) => void): void =>
+    answer(orders.map(join))
 }
 
 /** Lays out the files of trees in a thread of its own: neither bytes nor folders hold up requests. */
 export interface Joiner {
-  join(order: JoinOrder): Promise<Joined>
+  /** Joins files in order, up to the first that fails. @returns what came of each. @throws Error */
+  join(orders: readonly JoinOrder[]): Promise<readonly Joined[]>
   /** Takes steps in order, up to the first that fails. @throws Error with the `code` of the system */
   take(steps: readonly FileStep[]): Promise<void>
   close(): Promise<void>
 }
 
 type Order =
-  | { readonly kind: 'join'; readonly message: JoinOrder }
+  | { readonly kind: 'join'; readonly message: readonly JoinOrder[] }
   | { readonly kind: 'take'; readonly message: readonly FileStep[] }
 
 /** The thread behind the trees of one root. It starts with the first order. */
 export function createJoiner(): Joiner {
   // one thread: it keeps the hash states, and a publication's files share one disk anyway
-  const workers: Workers<Order, Joined | undefined> = createWorkers({
-    body: oneOf<Order, Joined | undefined>({ join: joinBody, take: takeSteps }),
+  const workers: Workers<Order, readonly Joined[] | undefined> = createWorkers({
+    body: oneOf<Order, readonly Joined[] | undefined>({ join: joinBody, take: takeSteps }),
     size: 1,
   })
-  const ask = (order: Order): Promise<Joined | undefined> => {
+  const ask = (order: Order): Promise<readonly Joined[] | undefined> => {
     const job = workers.job()
     job.send(order)
     return job.answer
   }
   return {
-    join: async message => (await ask({ kind: 'join', message })) as Joined,
+    join: async message => (message.length === 0 ? [] : ((await ask({ kind: 'join', message })) ?? [])),
     take: async message => {
       if (message.length > 0) await ask({ kind: 'take', message })
     },

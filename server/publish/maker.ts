@@ -228,8 +228,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     await removeUnlisted(codename, { ...state, graves: unlisted }, { now: at, written })
     const here = new Set(files.map(file => `${file.path} ${file.sha256}`))
     const past = (live?.files ?? []).filter(file => !here.has(`${file.path} ${file.sha256}`))
-    await joiner.take(age(layout, codename, { files: past, at }))
-    await keepReplaced(live, pieces)
+    await Promise.all([joiner.take(age(layout, codename, { files: past, at })), keepReplaced(live, pieces)])
     failpoint('publish:before-done')
     await db.tx(async tx => {
       await record(tx, n, until)

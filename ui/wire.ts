@@ -57,6 +57,7 @@ export interface ClamavStatus {
   readonly ok: boolean
   readonly enabled: boolean
   readonly when_unavailable: Reply<'GET /security/clamav/status'>['when_unavailable']
+  readonly warning: string | null
   readonly engine: string
   readonly version: string | null
   readonly signatures_version: string | null

@@ -127,6 +127,8 @@ describe('with an engine that names its version and breaks at each scan', () => 
   })
 
   test('a scan that is switched off is said to be so', async () => {
-    expect(await warnings(daemon, token)).toContain('The antivirus scan is switched off, and uploads pass without it.')
+    const said = 'The antivirus scan is switched off, and uploads pass without it.'
+    expect(await warnings(daemon, token)).toContain(said)
+    expect((await daemon.call('GET', '/security/clamav/status', { token })).body.warning).toBe(said)
   })
 })

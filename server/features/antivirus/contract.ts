@@ -15,6 +15,7 @@ export const antivirus = contract({
       ok: Type.Boolean(),
       enabled: Type.Boolean(),
       when_unavailable: MeanwhileSchema,
+      warning: OrNull(Type.String()),
       engine: Type.String(),
       version: OrNull(Text),
       signatures_version: OrNull(Text),

@@ -1,9 +1,9 @@
 import type { Handlers } from '../../core/contract.ts'
 import { isRefusal } from '../../core/errors.ts'
-import { whileUnavailable } from '../../core/policy.ts'
+import { antivirusSilence, switchedOff, whileUnavailable } from '../../core/policy.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Audit } from '../../record/audit.ts'
-import type { AntivirusScanner } from '../../scanners/scanner.ts'
+import type { AntivirusScanner, EngineStatus } from '../../scanners/scanner.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { antivirus as rows } from './contract.ts'
 import type { Signatures } from './signatures.ts'
@@ -18,15 +18,27 @@ export interface AntivirusDeps {
 
 const HOUR_MS = 3_600_000
 
+/** What Health says of the engine, and why in the engine's own words. */
+function warningOf({ ok, silence, error }: EngineStatus, isOn: boolean, meanwhile: string): string | null {
+  if (!isOn) return switchedOff('antivirus scan')
+  if (ok) return null
+  const said = silence === 'not_set_up' ? [error] : [antivirusSilence(true), error]
+  return [...said, meanwhile].filter(one => one !== undefined).join(' ')
+}
+
 export const antivirusHandlers: Handlers<typeof rows, AntivirusDeps> = {
   'GET /security/clamav/status': async ({ antivirus, settings, signatures, clock }) => {
-    const { ok, version, signatures_version, signatures_at, error } = await antivirus.status()
+    const status = await antivirus.status()
+    const { ok, version, signatures_version, signatures_at, error } = status
+    const { validation } = settings.now()
+    const meanwhile = whileUnavailable(validation, validation.clamav_scan)
     const ageMs = signatures_at === undefined ? undefined : clock.now().getTime() - Date.parse(signatures_at)
     const databases = [...(await signatures.files())]
     return {
       ok,
-      enabled: settings.now().validation.clamav_scan,
-      when_unavailable: whileUnavailable(settings.now().validation, settings.now().validation.clamav_scan),
+      enabled: validation.clamav_scan,
+      when_unavailable: meanwhile,
+      warning: warningOf(status, validation.clamav_scan, meanwhile.said),
       engine: antivirus.id,
       version: version ?? null,
       signatures_version: signatures_version ?? null,

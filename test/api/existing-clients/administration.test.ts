@@ -224,6 +224,8 @@ describe('engines', () => {
       ok: false,
       enabled: true,
       when_unavailable: { uploads: 'warn', said: text },
+      warning:
+        'No antivirus engine is set up. The environment variables are CLAMD_SOCKET, or CLAMD_HOST and CLAMD_PORT. Uploads are published with a warning.',
       engine: 'clamav',
       version: null,
       signatures_version: null,

@@ -173,36 +173,56 @@ function joinBody(require: Require) {
     answer(orders.map(join))
 }
 
-/** Lays out the files of trees in a thread of its own: neither bytes nor folders hold up requests. */
+/** Runs in the thread: whole files, which are small. */
+function readBody(require: Require) {
+  const { readFileSync } = require('node:fs') as typeof Fs
+  return (_job: number, paths: readonly string[], answer: (files: Uint8Array[]) => void): void =>
+    answer(paths.map(path => readFileSync(path)))
+}
+
+/**
+ * Works on the files of trees in a thread of its own: neither bytes nor folders hold up requests, and many calls take
+ * one wake-up.
+ */
 export interface Joiner {
   /** Joins files in order, up to the first that fails. @returns what came of each. @throws Error */
   join(orders: readonly JoinOrder[]): Promise<readonly Joined[]>
   /** Takes steps in order, up to the first that fails. @throws Error with the `code` of the system */
   take(steps: readonly FileStep[]): Promise<void>
+  /** The bytes of each. @throws Error with the `code` of the system */
+  read(paths: readonly string[]): Promise<readonly Buffer[]>
   close(): Promise<void>
 }
 
 type Order =
   | { readonly kind: 'join'; readonly message: readonly JoinOrder[] }
   | { readonly kind: 'take'; readonly message: readonly FileStep[] }
+  | { readonly kind: 'read'; readonly message: readonly string[] }
+type Answer = readonly Joined[] | readonly Uint8Array[] | undefined
 
 /** The thread behind the trees of one root. It starts with the first order. */
 export function createJoiner(): Joiner {
   // one thread: it keeps the hash states, and a publication's files share one disk anyway
-  const workers: Workers<Order, readonly Joined[] | undefined> = createWorkers({
-    body: oneOf<Order, readonly Joined[] | undefined>({ join: joinBody, take: takeSteps }),
+  const workers: Workers<Order, Answer> = createWorkers({
+    body: oneOf<Order, Answer>({ join: joinBody, take: takeSteps, read: readBody }),
     size: 1,
   })
-  const ask = (order: Order): Promise<readonly Joined[] | undefined> => {
+  const ask = async (order: Order): Promise<Answer> => {
+    if (order.message.length === 0) return []
     const job = workers.job()
     job.send(order)
     return job.answer
   }
   return {
-    join: async message => (message.length === 0 ? [] : ((await ask({ kind: 'join', message })) ?? [])),
+    // each kind of order has its kind of answer
+    join: async message => (await ask({ kind: 'join', message })) as readonly Joined[],
     take: async message => {
-      if (message.length > 0) await ask({ kind: 'take', message })
+      await ask({ kind: 'take', message })
     },
+    read: async message =>
+      ((await ask({ kind: 'read', message })) as readonly Uint8Array[]).map(({ buffer, byteOffset, byteLength }) =>
+        Buffer.from(buffer, byteOffset, byteLength),
+      ),
     close: () => workers.close(),
   }
 }

@@ -248,8 +248,8 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
   ): Promise<void> {
     const { now, written, sweep = false } = at
     const frozen = await readFrozen(db, codename)
-    const needs = [state.n, ...(frozen === undefined ? [] : [frozen.head, frozen.to])]
-    const oldest = await pruner.prune(codename, { now, needs, keep: keep(), sweep })
+    const needs = frozen === undefined ? [] : [frozen.head, frozen.to]
+    const oldest = await pruner.prune(codename, { live: state, now, needs, keep: keep(), sweep })
     const unlisted = await removeDueFiles(layout, codename, state.graves, { now, oldest })
     const settled = { ...state, graves: unlisted }
     states.set(codename, settled)

@@ -91,13 +91,20 @@ export interface Pruner {
   /**
    * Removes generations that are not kept; by-hash files and file lists every ten minutes, so that a publication does
    * not pay for those before it.
-   * @param needs generations that stay whatever their age
+   * @param live the generation that clients see
+   * @param needs further generations that stay whatever their age
    * @param sweep removes by-hash files and file lists now
    * @returns the oldest generation that is kept
    */
   prune(
     codename: Codename,
-    to: { readonly now: Date; readonly needs?: readonly number[]; readonly keep?: Keep; readonly sweep?: boolean },
+    to: {
+      readonly live: GenerationState
+      readonly now: Date
+      readonly needs?: readonly number[]
+      readonly keep?: Keep
+      readonly sweep?: boolean
+    },
   ): Promise<number>
 }
 
@@ -118,11 +125,14 @@ export function createPruner(layout: Places, thread: Pick<Joiner, 'take'>): Prun
   const remembered = new Map<Codename, ReadonlyMap<number, Remembered>>()
 
   /** What is known of the generations. Reads the states that it does not know yet; those that are lost are of 1970. */
-  async function recall(codename: Codename, all: readonly number[]): Promise<ReadonlyMap<number, Remembered>> {
+  async function recall(
+    codename: Codename,
+    { all, live }: { readonly all: readonly number[]; readonly live: GenerationState },
+  ): Promise<ReadonlyMap<number, Remembered>> {
     const known = remembered.get(codename)
     const now = new Map<number, Remembered>()
     for (const n of all) {
-      const state = known?.has(n) === true ? undefined : await readState(layout, codename, n)
+      const state = known?.has(n) === true ? undefined : n === live.n ? live : await readState(layout, codename, n)
       now.set(n, known?.get(n) ?? { at: Date.parse(state?.at ?? '1970-01-01'), shared: joinableIn(state) })
     }
     remembered.set(codename, now)
@@ -145,13 +155,12 @@ export function createPruner(layout: Places, thread: Pick<Joiner, 'take'>): Prun
   }
 
   return {
-    async prune(codename, { now, needs = [], keep = KEEP, sweep = false }) {
-      const live = await liveGeneration(layout, codename)
-      if (live === undefined) return 0
+    async prune(codename, { live: state, now, needs = [], keep = KEEP, sweep = false }) {
+      const live = state.n
       const isDue = sweep || Math.abs(now.getTime() - (swept.get(codename) ?? 0)) >= SWEEP_MS
       if (isDue) remembered.delete(codename) // a state may have been lost meanwhile
       const all = (await listGenerations(layout, codename)).filter(n => n <= live)
-      const known = await recall(codename, all)
+      const known = await recall(codename, { all, live: state })
       const recent = all
         .slice(-keep.generations)
         .filter(n => n === live || now.getTime() - (known.get(n)?.at ?? 0) < keep.days * DAY_MS)

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CARRIED, type ListedFile } from '../formats/tree.ts'
 import type { FileStep } from '../lib/file-steps.ts'
@@ -11,6 +10,15 @@ interface Written {
   /** Root files linked from the live generation. */
   readonly carried: ReadonlySet<string>
 }
+
+/** Reads files of a tree. */
+const readIn =
+  (joiner: GenerationDeps['joiner'], root: string) =>
+  async (path: string): Promise<Buffer> => {
+    const [bytes] = await joiner.read([join(root, path)])
+    if (bytes === undefined) throw new Error(`${path} was not read`)
+    return bytes
+  }
 
 /** Writes the root files; links those whose files did not change. @returns the linked ones */
 export async function writeRoot(
@@ -30,7 +38,7 @@ export async function writeRoot(
   const lay = async (mayCarry: typeof isSame): Promise<ReadonlySet<string>> => {
     const carried = new Set<string>()
     const steps: FileStep[] = []
-    const made = { signer, at, words, isSame: mayCarry, read: (path: string) => readFile(join(root, path)) }
+    const made = { signer, at, words, isSame: mayCarry, read: readIn(joiner, root) }
     for (const [path, bytes] of await writer.root(files, distribution, made)) {
       const to = join(root, path)
       if (bytes === CARRIED) {
@@ -58,6 +66,6 @@ export async function verifyTree(
   { root, files, carried }: Written,
 ): Promise<void> {
   await joiner.take(files.filter(isFile).map(({ path, size }) => ({ do: 'expect', path: join(root, path), size })))
-  if (!(await writer.verifyRoot(path => readFile(join(root, path)), signer, distribution, carried)))
+  if (!(await writer.verifyRoot(readIn(joiner, root), signer, distribution, carried)))
     throw new Error('the signatures of the new tree do not verify')
 }

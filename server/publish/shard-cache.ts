@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { constants, deflateRaw, gzip } from 'node:zlib'
 import type { Layout } from '../files/layout.ts'
 import { pieceFile } from '../files/recipes.ts'
-import type { Cut } from '../formats/shards.ts'
+import type { Cut, Shard } from '../formats/shards.ts'
 import type { IndexKind } from '../formats/tree.ts'
 import { XZ_FLAGS, xzBlock } from '../lib/xz-stream.ts'
 import type { Joiner } from './joiner.ts'
@@ -46,6 +47,8 @@ export interface ShardCache {
   refresh(digest: string): Promise<boolean>
   /** Pieces that are on disk count as new. */
   touch(digests: readonly string[]): Promise<void>
+  /** The text of each piece. @throws Error when one is gone, or holds anything but what its digest names */
+  texts(pieces: readonly Pick<Shard, 'digest'>[]): Promise<readonly Buffer[]>
   /** @throws Error when the piece is not there: only for pieces that a generation in the making is made of */
   get(digest: string): Promise<ShardCard>
   /**
@@ -94,7 +97,7 @@ export async function readCard(layout: Pick<Layout, 'shards'>, digest: string): 
 }
 
 /** The cache below one root, with the newest cards in memory. */
-export function createShardCache(layout: Pick<Layout, 'shards'>, thread: Pick<Joiner, 'take'>): ShardCache {
+export function createShardCache(layout: Pick<Layout, 'shards'>, thread: Pick<Joiner, 'take' | 'read'>): ShardCache {
   const cards = new Map<string, ShardCard>()
   const path = (digest: string, kind: IndexKind | '.json'): string => pieceFile(layout, digest, kind)
 
@@ -155,6 +158,18 @@ export function createShardCache(layout: Pick<Layout, 'shards'>, thread: Pick<Jo
     return card
   }
 
+  async function texts(pieces: readonly Pick<Shard, 'digest'>[]): Promise<readonly Buffer[]> {
+    const files = await thread.read(pieces.map(({ digest }) => path(digest, '')))
+    for (const [n, { digest }] of pieces.entries())
+      if (
+        createHash('sha256')
+          .update(files[n] ?? '')
+          .digest('hex') !== digest
+      )
+        throw new Error(`the piece ${digest} of an index is damaged`)
+    return files
+  }
+
   async function packed(digest: string, kind: IndexKind): Promise<Packed> {
     const card = await get(digest)
     const known = card.packed[kind]
@@ -179,6 +194,7 @@ export function createShardCache(layout: Pick<Layout, 'shards'>, thread: Pick<Jo
     find,
     refresh,
     touch,
+    texts,
     get,
     packed,
     async keep({ shard: { digest }, text, lengths }, { files, kinds }) {

@@ -2,7 +2,7 @@ import type { Distribution } from '../core/repository.ts'
 import type { IndexPlan } from '../formats/tree.ts'
 import { cut, type Shard } from '../formats/shards.ts'
 import type { Pieces } from './indexes.ts'
-import { readPiece } from './piece-entries.ts'
+import { entriesOf } from './piece-entries.ts'
 import type { ShardCache } from './shard-cache.ts'
 import type { PoolFile } from './store.ts'
 
@@ -32,7 +32,8 @@ export async function withdraw(
         result[one.id]?.push(shard)
         continue
       }
-      const entries = (await readPiece(cache, shard, { files, neutral })).filter((_, at) => stays[at])
+      const [bytes = Buffer.alloc(0)] = await cache.texts([shard])
+      const entries = (await entriesOf(cache, shard, { bytes, files, neutral })).filter((_, at) => stays[at])
       const kept = files.filter((_, at) => stays[at])
       for (const cut_ of cut(entries)) {
         await cache.keep(cut_, {

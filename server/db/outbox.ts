@@ -101,9 +101,10 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
 
   /** What is owed by now under the same keys, with the asks that were read before. */
   async function joined(batch: readonly Owed[]): Promise<readonly Owed[]> {
-    const rows = await db.query<{ id: number; key: string }>('select id, key from outbox where key = any($1)', [
-      batch.map(({ key }) => key),
-    ])
+    const rows = await db.repeat<{ id: number; key: string }>(
+      'select id, key from outbox where key = any($1::text[])',
+      [batch.map(({ key }) => key)],
+    )
     return batch.map(owed => ({
       ...owed,
       ids: [...new Set([...owed.ids, ...rows.filter(({ key }) => key === owed.key).map(({ id }) => id)])],
@@ -123,7 +124,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
       )
       // exactly the asks that were read: one that came during the delivery stays owed
       const ids = batch.flatMap(owed => owed.ids)
-      await db.query('delete from outbox where id = any($1)', [ids])
+      await db.repeat('delete from outbox where id = any($1::bigint[])', [ids])
       remember(ids)
       for (const owed of batch) {
         retryAt.delete(owed.key)

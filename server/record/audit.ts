@@ -164,7 +164,7 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
       trusted = undefined // if the transaction runs once more, its lines may be there already
       await tx.repeat('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
       const rows = await tx.repeat<PendingRow>('select id, at, fact from audit_pending order by id limit $1', [BATCH])
-      const head = await tx.first<HeadRow>('select hash, starts from audit_head')
+      const [head] = await tx.repeat<HeadRow>('select hash, starts from audit_head')
       // another instance wrote meanwhile, or this one crashed between append and delete
       let tail = ours !== undefined && ours.hash === head?.hash ? ours : await loadTail(folder, BATCH)
       const missing = rows.filter(row => !tail.recent.has(lineKey(owed(row))))
@@ -181,7 +181,7 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
         )
       }
       if (done.length > 0)
-        await tx.query('delete from audit_pending where id = any($1::bigint[])', [done.map(row => row.id)])
+        await tx.repeat('delete from audit_pending where id = any($1::bigint[])', [done.map(row => row.id)])
       return { tail, any: rows.length > 0 }
     })
     known = moved.tail

@@ -114,7 +114,7 @@ const TOLD = ['summary', 'versions', 'latest', 'state', 'newer', 'newer_state', 
  * the order of names, so that two of these at once wait for one another.
  */
 export async function refreshArtifacts(tx: Tx, format: string, names: readonly string[]): Promise<void> {
-  await tx.query(
+  await tx.repeat(
     `
     with told as (${describedBy('p.format = $1 and p.name = any($2)')}),
          gone as (delete from artifact where format = $1 and name = any($2) and not exists (select 1 from told where told.name = artifact.name))

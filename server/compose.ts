@@ -53,7 +53,7 @@ import { composeReview } from './review/compose.ts'
 import { composeSbom } from './sbom/compose.ts'
 import { CANDIDATE_LINES } from './sbom/lockfiles.ts'
 import { composeScanners } from './scanners/compose.ts'
-import { enrich as enrichFindings } from './scanners/enrich.ts'
+import { enrich as enrichFindings, missingOf } from './scanners/enrich.ts'
 import type { Scanners } from './scanners/index.ts'
 import { createOutlived } from './signing/signed-by-retired-keys.ts'
 import { composeVulnDb } from './vulndb/compose.ts'
@@ -146,6 +146,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     antivirus,
     vulnerability: scanners.vulnerability,
     scheduler,
+    missingCatalogues: () => missingOf(vulndb.intel),
     dataAt,
     warnings: viewer => [
       ...env.warnings,

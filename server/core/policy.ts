@@ -63,21 +63,53 @@ export interface Meanwhile {
   readonly said: string
 }
 
-const MEANWHILE: Readonly<Record<Meanwhile['uploads'], string>> = {
-  hold: 'Uploads are held for review.',
-  warn: 'Uploads are published with a warning.',
-  unchecked: 'The step is switched off, and uploads pass without it.',
+const MEANWHILE: Readonly<Record<Meanwhile['uploads'], (which: string) => string>> = {
+  hold: which => `${which} are held for review.`,
+  warn: which => `${which} are published with a warning.`,
+  unchecked: () => 'The step is switched off, and uploads pass without it.',
 }
 
 /**
- * The only place that says what becomes of uploads which an engine cannot look at. @param isOn  whether its step runs
+ * The only place that says what becomes of uploads which an engine cannot look at.
+ * @param isOn  whether its step runs
+ * @param which  those it is about, as the sentence begins
  */
 export function whileUnavailable(
   { on_scanner_unavailable: action }: Pick<CvePolicy, 'on_scanner_unavailable'>,
   isOn: boolean,
+  which = 'Uploads',
 ): Meanwhile {
   const uploads = isOn ? action : 'unchecked'
-  return { uploads, said: MEANWHILE[uploads] }
+  return { uploads, said: MEANWHILE[uploads](which) }
+}
+
+/**
+ * What a policy misses that looks at exploitation while the catalogue of it is not loaded; undefined where it looks at
+ * none of them.
+ */
+export function missingCatalogues(
+  without: readonly ('epss' | 'kev')[],
+  { kev_action = 'allow', epss_action = 'allow' }: Pick<CvePolicy, 'kev_action' | 'epss_action'>,
+): string | undefined {
+  const names = [
+    ...(kev_action === 'allow' ? [] : ['kev' as const]),
+    ...(epss_action === 'allow' ? [] : ['epss' as const]),
+  ]
+    .filter(name => without.includes(name))
+    .map(name => name.toUpperCase())
+  if (names.length === 0) return undefined
+  return `The policy looks at ${names.join(' and ')}, which ${names.length === 1 ? 'is' : 'are'} not loaded. Import ${names.length === 1 ? 'it' : 'them'}, or set the action to allow.`
+}
+
+/** The same, with what becomes of uploads. */
+export function missingCataloguesWarning(
+  without: readonly ('epss' | 'kev')[],
+  policy: Pick<CvePolicy, 'kev_action' | 'epss_action' | 'on_scanner_unavailable'>,
+): string | undefined {
+  const said = missingCatalogues(without, policy)
+  return said === undefined
+    ? undefined
+    : `${said} ${whileUnavailable(policy, true, 'Uploads with known vulnerabilities').said}`
 }
 
 /** Why an antivirus engine is silent, without the address that its own words may hold. */

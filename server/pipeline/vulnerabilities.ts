@@ -1,5 +1,5 @@
 import { mergeFindings, SEVERITIES, type Finding } from '../core/findings.ts'
-import { crossChecked, hardestAction, uploadAction, policyOf } from '../core/policy.ts'
+import { crossChecked, hardestAction, missingCatalogues, uploadAction, policyOf } from '../core/policy.ts'
 import type { EngineRecord, Report } from '../core/report.ts'
 import {
   doesNotAnswer,
@@ -133,24 +133,9 @@ export type Enrich = (
  * A policy that relies on a missing catalogue was not fully applied: that is reported like an engine that does not
  * answer.
  */
-function missingCatalogues(
-  without: readonly ('epss' | 'kev')[],
-  { kev_action, epss_action }: Subject['settings']['cve_policy'],
-): Answer[] {
-  const leanedOn = [
-    ...(kev_action === 'allow' ? [] : ['kev' as const]),
-    ...(epss_action === 'allow' ? [] : ['epss' as const]),
-  ].filter(name => without.includes(name))
-  if (leanedOn.length === 0) return []
-  const names = leanedOn.map(name => name.toUpperCase()).join(' and ')
-  return [
-    {
-      id: 'enrichment',
-      coverage: 'unavailable',
-      findings: [],
-      said: `The policy looks at ${names}, which is not loaded. Import it, or set the action to allow.`,
-    },
-  ]
+function unasked(without: readonly ('epss' | 'kev')[], policy: Subject['settings']['cve_policy']): Answer[] {
+  const said = missingCatalogues(without, policy)
+  return said === undefined ? [] : [{ id: 'enrichment', coverage: 'unavailable', findings: [], said }]
 }
 
 async function isAsked({ isPresent }: VulnerabilityScanner): Promise<boolean> {
@@ -198,7 +183,7 @@ export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[], e
           ? { findings: merged, without: [] }
           : await enrich(merged)
       return {
-        ...reportOf([...answers, ...missingCatalogues(without, cve_policy)], findings, subject),
+        ...reportOf([...answers, ...unasked(without, cve_policy)], findings, subject),
         engines: answers.map(recordOf),
       }
     },

@@ -31,14 +31,19 @@ async function enrichOne(finding: Finding, intel: Intel): Promise<Finding> {
   }
 }
 
+/** The catalogues that are not loaded. */
+export async function missingOf(intel: Pick<Intel, 'status'>): Promise<Enriched['without']> {
+  const { epss, kev } = await intel.status()
+  return [...(epss === undefined ? ['epss' as const] : []), ...(kev === undefined ? ['kev' as const] : [])]
+}
+
 /**
  * Adds to each finding how likely it is to be exploited (EPSS) and whether it is known to be (KEV). Keeps the engine's
  * own values where nothing is known here.
  */
 export async function enrich(findings: readonly Finding[], intel: Intel): Promise<Enriched> {
   try {
-    const { epss, kev } = await intel.status()
-    const without = [...(epss === undefined ? ['epss' as const] : []), ...(kev === undefined ? ['kev' as const] : [])]
+    const without = await missingOf(intel)
     return { findings: await Promise.all(findings.map(finding => enrichOne(finding, intel))), without }
   } catch {
     return { findings, without: ['epss', 'kev'] } // damaged data are reported as missing

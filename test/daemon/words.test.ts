@@ -126,6 +126,15 @@ describe('with an engine that names its version and breaks at each scan', () => 
     })
   })
 
+  test('a policy that looks at a catalogue which is not loaded is said to miss it', async () => {
+    await daemon.call('PATCH', '/settings/', { token, body: { cve_policy: { kev_action: 'review' } } })
+    const said =
+      'The policy looks at KEV, which is not loaded. Import it, or set the action to allow. Uploads with known vulnerabilities are held for review.'
+    const { warning } = (await daemon.call<{ warning: string }>('GET', '/security/engines', { token })).body
+    expect(warning).toContain(said)
+    await expect.poll(() => warnings(daemon, token), { timeout: BACKGROUND_MS }).toContain(said)
+  })
+
   test('a scan that is switched off is said to be so', async () => {
     const said = 'The antivirus scan is switched off, and uploads pass without it.'
     expect(await warnings(daemon, token)).toContain(said)

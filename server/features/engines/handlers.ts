@@ -1,5 +1,5 @@
 import type { Handlers } from '../../core/contract.ts'
-import { switchedOff, whileUnavailable } from '../../core/policy.ts'
+import { missingCataloguesWarning, policyOf, switchedOff, whileUnavailable } from '../../core/policy.ts'
 import type { Distribution } from '../../core/repository.ts'
 import { maySee, type Viewer } from '../../core/viewer.ts'
 import { readBody } from '../../files/form.ts'
@@ -13,7 +13,7 @@ import {
 import { loadFeedStates } from '../../vulndb/feeds/feed-state.ts'
 import { readUpdateinfoUrls } from '../../vulndb/feeds/feeds.ts'
 import type { ImportResult } from '../../vulndb/store/import.ts'
-import type { SourceFacts } from '../../vulndb/store/generation-meta.ts'
+import type { Meta, SourceFacts } from '../../vulndb/store/generation-meta.ts'
 import { DATA_FORM, type engines } from './contract.ts'
 import type { EngineDeps } from './deps.ts'
 import { feedsStatus, grypeStatus } from './status.ts'
@@ -101,13 +101,23 @@ function hiddenFeeds(updateinfoUrls: string, viewer: Viewer): (url: string) => b
 /** What Health says of vulnerabilities, too. */
 async function warningOf(
   { scanners, settings, clock }: Pick<EngineDeps, 'scanners' | 'settings' | 'clock'>,
+  intel: Meta['intel'] | undefined,
   meanwhile: string,
 ): Promise<string | null> {
-  const { grype_scan: isOn, vuln_data_max_age_days: maxAgeDays } = settings.now().validation
+  const { validation, cve_policy } = settings.now()
+  const { grype_scan: isOn, vuln_data_max_age_days: maxAgeDays } = validation
   if (!isOn) return switchedOff('vulnerability scan')
   const statuses = await Promise.all(scanners.vulnerability.map(scanner => scanner.status()))
   const said = dataWarning(statuses, { maxAgeDays, now: clock.now() })
-  return said === undefined ? null : `${said} ${meanwhile}`
+  const without = (['epss', 'kev'] as const).filter(name => intel?.[name] === undefined)
+  const catalogues = cve_policy.auto_enrich
+    ? missingCataloguesWarning(without, policyOf({ validation, cve_policy }))
+    : undefined
+  const all = [
+    ...(said === undefined ? [] : [`${said} ${meanwhile}`]),
+    ...(catalogues === undefined ? [] : [catalogues]),
+  ]
+  return all.length === 0 ? null : all.join(' ')
 }
 
 const isYes = (text: string | undefined): boolean => text === 'true' || text === '1' || text === 'on'
@@ -126,7 +136,7 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
       ),
       max_age_days: settings.now().validation.vuln_data_max_age_days,
       when_unavailable: meanwhile,
-      warning: await warningOf(deps, meanwhile.said),
+      warning: await warningOf(deps, meta?.intel, meanwhile.said),
       database: {
         generation: meta?.generation ?? null,
         created: meta?.created ?? null,

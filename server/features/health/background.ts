@@ -10,6 +10,8 @@ export interface Seen {
   readonly probes: Readonly<Record<string, Probe>>
   /** Why no engine can scan for vulnerabilities. */
   readonly dataWarning?: string | undefined
+  /** What the policy misses of the data on exploitation. */
+  readonly catalogueWarning?: string | undefined
   /** Keys of debts that could not be delivered, with their tries. */
   readonly stuck: readonly string[]
   /** null: the folder is absent. No entry: not measured yet. */
@@ -96,7 +98,9 @@ export function createBackground(deps: HealthDeps): Background {
     const stuck = 'rows' in debts ? debts.rows.map(row => `${row.key.slice(0, 60)} (${row.tries} tries)`) : seen.stuck
     const data = await within(PROBE_MS, async () => ({ ok: true, said: await deps.vulnerabilityDataWarning() }))
     const dataWarning = 'said' in data ? data.said : 'The vulnerability engines do not answer.'
-    seen = { ...seen, probes: Object.fromEntries(found), stuck, dataWarning }
+    const catalogues = await within(PROBE_MS, async () => ({ ok: true, said: await deps.catalogueWarning?.() }))
+    const catalogueWarning = 'said' in catalogues ? catalogues.said : seen.catalogueWarning
+    seen = { ...seen, probes: Object.fromEntries(found), stuck, dataWarning, catalogueWarning }
   }
 
   async function measure(): Promise<void> {

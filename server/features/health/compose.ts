@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { bind } from '../../core/contract.ts'
+import { missingCataloguesWarning, policyOf } from '../../core/policy.ts'
 import type { Feature } from '../../core/feature.ts'
 import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
 import type { Repositories } from '../../core/repository.ts'
@@ -57,6 +58,8 @@ export interface HealthNeeds {
   readonly antivirus: AntivirusScanner
   readonly vulnerability: readonly Pick<VulnerabilityScanner, 'status'>[]
   readonly scheduler: Scheduler
+  /** Which data on exploitation are not loaded. */
+  readonly missingCatalogues: () => Promise<readonly ('epss' | 'kev')[]>
   /** The date of the vulnerability data. */
   readonly dataAt: () => Promise<Date | undefined>
   /** Other warnings, in whole sentences, without what the viewer may not see. */
@@ -96,6 +99,11 @@ function reportOf(needs: HealthNeeds): Health {
         maxAgeDays,
         now: clock.now(),
       })
+    },
+    catalogueWarning: async () => {
+      const { validation, cve_policy } = settings.now()
+      if (!validation.grype_scan || !cve_policy.auto_enrich) return undefined
+      return missingCataloguesWarning(await needs.missingCatalogues(), policyOf({ validation, cve_policy }))
     },
     dirs: {
       pool: layout.pool,

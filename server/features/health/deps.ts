@@ -54,6 +54,8 @@ export interface HealthDeps {
     readonly shared: 'redis' | 'local'
     readonly trouble?: () => string | undefined
   }
+  /** What the policy misses of the data on exploitation, in whole sentences. */
+  readonly catalogueWarning?: () => Promise<string | undefined>
   /** What the start is doing; undefined when it has ended. */
   readonly starting: Pick<Starting, 'now'>
   /** Further warnings for the operator, in whole sentences, without what the viewer may not see. */

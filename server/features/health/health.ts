@@ -128,7 +128,7 @@ export function createHealth(deps: HealthDeps): Health {
   }
 
   function warnings(viewer: Viewer): string[] {
-    const { probes, stuck, dataWarning } = background.seen()
+    const { probes, stuck, dataWarning, catalogueWarning } = background.seen()
     const said = [...(deps.warnings?.(viewer) ?? [])]
     const policy = deps.policy()
     if (policy.clamav_scan === false) said.push(switchedOff('antivirus scan'))
@@ -137,6 +137,7 @@ export function createHealth(deps: HealthDeps): Health {
     const clamav: (Probe & { readonly set_up?: boolean }) | undefined = probes['clamav']
     if (clamav?.ok === false) said.push(antivirusSilent(policy, clamav.set_up !== false))
     if (dataWarning !== undefined) said.push(`${dataWarning} ${whileUnavailable(policy, true).said}`)
+    if (catalogueWarning !== undefined) said.push(catalogueWarning)
     const late = stuck.filter(key => viewer.hidden.every(codename => !key.includes(codename)))
     if (late.length > 0) said.push(`Not yet delivered: ${late.slice(0, 5).join(', ')}.`)
     return said

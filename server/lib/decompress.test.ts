@@ -136,6 +136,35 @@ describe.each(KINDS)('%s', kind => {
   })
 })
 
+test.each([
+  // small members are unpacked in one call, large ones as a stream
+  ['small', 1000],
+  ['large', 300_000],
+])(
+  'what follows the end of a %s stream is refused in one sentence that names the member and the rule',
+  async (_, size) => {
+    const behind = 'behind the end of its compressed stream, where not every reader looks'
+    const said = async (kind: (typeof KINDS)[number], more: Buffer): Promise<unknown> =>
+      drain(unpack(source(Buffer.concat([pack(noise(size), kind), more]), kind))).catch(
+        (error: unknown) => (error as { readonly why?: string }).why,
+      )
+    const garbage = Buffer.from('GARBAGE!')
+    const zeros = Buffer.alloc(64)
+    const second = (kind: (typeof KINDS)[number]): Buffer => pack(Buffer.from('more'), kind)
+    const xz = 'data.tar: something follows the end of the xz stream, where dpkg never looks'
+    expect([await said('xz', garbage), await said('xz', zeros), await said('xz', second('xz'))]).toEqual([xz, xz, xz])
+    expect([await said('zstd', garbage), await said('zstd', zeros), await said('zstd', second('zstd'))]).toEqual([
+      `data.tar goes on for 8 bytes ${behind}`,
+      `data.tar goes on for 64 bytes ${behind}`,
+      `data.tar goes on for ${second('zstd').length} bytes ${behind}`,
+    ])
+    expect([await said('gzip', garbage), await said('gzip', zeros)]).toEqual([
+      'data.tar is no gzip stream, or something that is none follows its end, where not every reader looks',
+      `data.tar goes on for 64 bytes ${behind}`,
+    ])
+  },
+)
+
 test('joined gzip members are one stream, as dpkg reads them', async () => {
   for (const body of [SMALL, LARGE]) {
     for (const chunkSize of [100, 65536, gzipSync(body).length]) {

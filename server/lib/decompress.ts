@@ -30,8 +30,18 @@ const NOTHING = Buffer.alloc(0)
 // libzstd's own default, which dpkg uses: `zstd --ultra -22` needs it
 const ZSTD = { params: { [constants.ZSTD_d_windowLogMax]: 27 } }
 
-const damaged = (what: string, error: unknown): never =>
-  malformed(`${what} is damaged or cut off (${error instanceof Error ? error.message : String(error)})`, error)
+/** What zlib says of bytes that begin no gzip stream: where another one ended, they follow it. */
+const NO_HEADER = 'incorrect header check'
+
+function damaged(what: string, error: unknown): never {
+  const why = error instanceof Error ? error.message : String(error)
+  return why === NO_HEADER
+    ? malformed(
+        `${what} is no gzip stream, or something that is none follows its end, where not every reader looks`,
+        error,
+      )
+    : malformed(`${what} is damaged or cut off (${why})`, error)
+}
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
@@ -62,6 +72,8 @@ async function unpackAtOnce(packed: Packed, bytes: Buffer): Promise<Buffer | und
   // loaded at the first xz and outside the try: a missing binary is a fault of the installation, not of the package
   const xz = packed.compression === 'xz' ? await import('@napi-rs/lzma/xz') : undefined
   const options = { maxOutputLength: AT_ONCE_UNPACKED, chunkSize: firstRoom(packed.compression, bytes), info: true }
+  let taken: number
+  let unpacked: Buffer
   try {
     if (xz !== undefined) {
       const watch = createXzWatch()
@@ -74,13 +86,15 @@ async function unpackAtOnce(packed: Packed, bytes: Buffer): Promise<Buffer | und
     const answer =
       packed.compression === 'gzip' ? gunzipSync(bytes, options) : zstdDecompressSync(bytes, { ...options, ...ZSTD })
     const { buffer, engine } = answer as unknown as { buffer: Buffer; engine: { bytesWritten: number } }
-    mustBeWhole(what, engine.bytesWritten, bytes.length)
-    return buffer
+    taken = engine.bytesWritten
+    unpacked = buffer
   } catch (error) {
     if (error instanceof Malformed) return malformed(`${what}: ${error.why}`, error)
     if (codeOf(error) === 'ERR_BUFFER_TOO_LARGE') return undefined
     return damaged(what, error)
   }
+  mustBeWhole(what, taken, bytes.length)
+  return unpacked
 }
 
 async function* throughZlib(packed: Packed, engine: Gunzip | ZstdDecompress): AsyncGenerator<Buffer> {

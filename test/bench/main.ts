@@ -12,6 +12,7 @@ const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
   'search': () => import('./search.ts'),
   'stocked-root': () => import('./stocked-root.ts'),
   'serve': () => import('./serve.ts'),
+  'unpack': () => import('./unpack.ts'),
   'upload': () => import('./upload.ts'),
 }
 

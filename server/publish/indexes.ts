@@ -148,6 +148,8 @@ async function render(
   }
 }
 
+const printEntry = ({ name, version, arch }: PublishedEntry): string => `${name} ${version} ${arch}`
+
 /** In the order of names, as the database gives them: those of a package stay in their order. */
 function byName<T extends { readonly name: string }>(some: readonly T[]): T[] {
   return some.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
@@ -168,17 +170,28 @@ async function rewrite(deps: IndexDeps, question: Question, range: Range): Promi
           neutral,
         })
   const found: Found[] = []
-  const missing: string[] = []
-  for await (const entry of readEntries(deps.db, ALL_SEEING, {
-    ...{ codename, format, kind, from: range.from, to: range.to },
-    archs: [arch, ...neutral],
-    component: { name: component, first: mainOf(distribution) },
-    names: old === undefined ? undefined : range.names,
-  })) {
-    const one = await render(deps, question, entry)
-    if (one === undefined) missing.push(`${entry.name} ${entry.version} ${entry.arch}`)
-    else found.push(one)
+  const done = new Set<string>()
+  /** Renders those of the database that are not yet. @returns the packages whose bytes are not in the pool */
+  async function read(only: readonly string[] | undefined): Promise<readonly PublishedEntry[]> {
+    const lost: PublishedEntry[] = []
+    for await (const entry of readEntries(deps.db, ALL_SEEING, {
+      ...{ codename, format, kind, from: range.from, to: range.to, names: only },
+      archs: [arch, ...neutral],
+      component: { name: component, first: mainOf(distribution) },
+    })) {
+      if (done.has(printEntry(entry))) continue
+      const one = await render(deps, question, entry)
+      if (one === undefined) lost.push(entry)
+      else {
+        found.push(one)
+        done.add(printEntry(entry))
+      }
+    }
+    return lost
   }
+  const lost = await read(old === undefined ? undefined : range.names)
+  // what was deleted while it was read is missed by nobody: the database is asked once more
+  const missing = lost.length === 0 ? [] : (await read([...new Set(lost.map(({ name }) => name))])).map(printEntry)
   const files = byName([...(old?.files ?? []), ...found.map(one => one.file)])
   const filesOfName = Map.groupBy(files, file => file.name)
   const pieces: Record<string, readonly Shard[]> = {}

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readServed } from '../../test/support/served-file.ts'
 import { createStock, type Stock } from '../../test/support/test-catalog.ts'
 import type { Codename, PackageRef } from '../core/identity.ts'
+import type { Db } from '../db/db.ts'
 import { recipePath } from '../files/recipes.ts'
 import { getFormat } from '../formats/index.ts'
 import { listFiles } from '../lib/list-files.ts'
@@ -30,8 +31,8 @@ beforeEach(async () => {
   await keyring.generate({ type: 'ed25519Legacy', name: 'T', email: 't@example.test', overlapDays: 1 })
   publisher = startPublisher()
 })
-const startPublisher = (): Publisher =>
-  createPublisher({ db: stock.db, layout: stock.layout, keyring, clock: stock.clock, formats: getFormat, repositories })
+const startPublisher = (db: Db = stock.db): Publisher =>
+  createPublisher({ db, layout: stock.layout, keyring, clock: stock.clock, formats: getFormat, repositories })
 
 /** A start on a copy without what can be built again. */
 async function restartWithoutTrees(): Promise<void> {
@@ -158,6 +159,27 @@ describe('a publication', () => {
     await stock.put({ name: 'late', bytes: 'late' })
     expect(await publisher.publish(JAMMY), 'its neighbour is new').toMatchObject({ packages: 2, missing: [] })
     expect(await named()).toEqual(['kept 1.0', 'late 1.0'])
+  })
+
+  test('does not miss a package that was deleted while it was read', async () => {
+    await stock.put({ name: 'kept', bytes: 'kept' })
+    const { manifest } = await stock.put({ name: 'gone', bytes: 'gone' })
+    let isDeleted = false
+    await publisher.close()
+    publisher = startPublisher({
+      ...stock.db,
+      query: async <Row extends object>(text: string, values?: readonly unknown[]) => {
+        const rows = await stock.db.query<Row>(text, values)
+        if (!isDeleted && text.includes('from package where') && rows.length === 2) {
+          isDeleted = true
+          await stock.catalog.change({ kind: 'delete', ref: ref('gone'), why: '' }, { name: 'max' })
+          await rm(stock.layout.blob(manifest.files[0].blob.sha256))
+        }
+        return rows
+      },
+    })
+    expect(await publisher.publish(JAMMY)).toMatchObject({ packages: 1, missing: [] })
+    expect([isDeleted, await named()]).toEqual([true, ['kept 1.0']])
   })
 
   test('takes what did not change from the old pieces, and from the database where they are gone or damaged', async () => {

@@ -55,13 +55,30 @@ interface Statement {
   readonly name?: string
 }
 
-const named = new Map<string, string>()
+interface Named {
+  readonly name: string
+  runs: number
+  /** The runs after which it is planned again. */
+  next: number
+  plans: number
+}
 
-/** A name for a statement, the same each time. The texts are those of this code, so there are few. */
+const named = new Map<string, Named>()
+const PLANNED_AGAIN = { after: 64, times: 8 } as const
+
+/**
+ * A name for a statement. The texts are those of this code, so there are few. PostgreSQL keeps the plan of a prepared
+ * statement until the table is analyzed: one made for an empty table reads all of what has come since. So the name
+ * changes after 64 runs, 512, 4,096 …: each new one is planned for the tables as they are then.
+ */
 function nameOf(text: string): string {
-  const name = named.get(text) ?? `gatehouse_${named.size}`
-  named.set(text, name)
-  return name
+  const known = named.get(text) ?? { name: `gatehouse_${named.size}`, runs: 0, next: PLANNED_AGAIN.after, plans: 0 }
+  named.set(text, known)
+  if (known.runs++ >= known.next) {
+    known.next *= PLANNED_AGAIN.times
+    known.plans++
+  }
+  return `${known.name}_${known.plans}`
 }
 
 function queryable(run: (statement: Statement, params: readonly unknown[]) => Promise<unknown[]>): Queryable {

@@ -84,12 +84,13 @@ export function createRebuildRows({
   readonly isOwed: (tx: Tx, ref: PackageRef) => Promise<boolean>
 }): RebuildRows {
   async function oweTrees(tx: Tx, all: readonly PackageRef[]): Promise<void> {
-    const refs = all.filter(ref => hasTree(ref.format))
+    const codenames = [...new Set(all.filter(ref => hasTree(ref.format)).map(ref => ref.codename))]
+    // all of each, not the names written: packages that were left out may still stand in the tree
     await markDirty(
       tx,
-      refs.map(ref => ({ ref, component: null })),
+      codenames.map(codename => ({ ref: { codename, name: '', arch: '' }, component: null })),
     )
-    for (const codename of new Set(refs.map(ref => ref.codename)))
+    for (const codename of codenames)
       for (const kind of ['publish', 'contents']) await outbox.owe(tx, `${kind}:${codename}`, { delayMs: COALESCE_MS })
   }
 

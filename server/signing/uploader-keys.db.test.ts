@@ -18,7 +18,6 @@ describe.skipIf(lacking('gnupg').length > 0)('the keys of developers', () => {
   let old: Developer
   beforeAll(async () => {
     test_ = await createTestDb()
-    now = new Date()
     keys = createUploaderKeys({ db: test_.db, clock: { now: () => now } })
     ;[jo, eve, rsa, old] = await Promise.all([
       createDeveloper('Jo <jo@example.test>', { expires: '10d' }),
@@ -26,6 +25,7 @@ describe.skipIf(lacking('gnupg').length > 0)('the keys of developers', () => {
       createDeveloper('Ro <ro@example.test>', { kind: 'rsa3072' }),
       createDeveloper('Old <old@example.test>', { expires: '1d', time: '20200101T000000' }),
     ])
+    now = new Date() // their keys are of a second before
   }, 90_000)
   afterAll(async () => {
     await Promise.all([jo, eve, rsa, old].map(one => one.close()))

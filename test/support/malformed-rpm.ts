@@ -153,9 +153,9 @@ async function rowsBehind(packed: Buffer, row: AddRow): Promise<void> {
   await row(
     'garbage behind',
     Buffer.concat([packed, Buffer.from('garbage!')]),
-    /damaged|behind the end|follows the end/,
+    /damaged|behind the end|follows (the|its) end/,
   )
-  await row('zeros behind', Buffer.concat([packed, Buffer.alloc(8)]), /damaged|behind the end|follows the end/)
+  await row('zeros behind', Buffer.concat([packed, Buffer.alloc(8)]), /damaged|behind the end|follows (the|its) end/)
   await row(
     'a second stream behind',
     Buffer.concat([packed, packed]),
@@ -190,7 +190,7 @@ async function compression(): Promise<Row[]> {
     await row(
       'something else named',
       Buffer.from('this is not compressed at all, whatever its name says'),
-      how === 'lzma' ? /dictionary of 544434536 bytes/ : /damaged|does not begin/,
+      how === 'lzma' ? /dictionary of 544434536 bytes/ : /damaged|does not begin|is no gzip stream/,
     )
     await row('a bomb of', await compressPayload(bomb, how), /says it has 4294967280 bytes, and the header says 6/)
   }
@@ -207,7 +207,7 @@ async function compression(): Promise<Row[]> {
     /dictionary of 2 GiB; at most 64 MiB/,
   ])
   rows.push(['gzip named none', around(await packedAs(parts.payload, 'none'), parts.payload), /must begin with 070701/])
-  rows.push(['a plain payload named gzip', around(parts, cpio), /damaged/])
+  rows.push(['a plain payload named gzip', around(parts, cpio), /is no gzip stream/])
   return rows
 }
 

@@ -10,7 +10,7 @@ import { ShapeError, type Fault } from './problem.ts'
 /** The words of each kind, as somebody sees them. */
 export type KnownWords = (kind: WordKind, viewer: Viewer) => readonly string[]
 
-/** The words that the repositories give. Sources have an architecture of their own: `source` (Debian) or `src` (RPM). */
+/** The words that the repositories give. Sources have their own architecture: `source` (Debian) or `src` (RPM). */
 export function createKnownWords(repositories: Pick<Repositories, 'seenBy'>, formats: readonly FormatId[]): KnownWords {
   return (kind, viewer) => {
     if (kind === 'format') return formats

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const RANKS: readonly (readonly string[])[] = [
   ['core', 'lib'],
   ['db', 'files', 'record'],
-  ['formats', 'scanners', 'vulndb', 'signing', 'settings', 'outbound', 'directory'],
+  ['formats', 'scanners', 'vulndb', 'contents', 'signing', 'settings', 'outbound', 'directory'],
   ['catalog', 'pipeline', 'publish', 'review', 'jobs', 'sbom'],
   ['features'],
   ['http', 'api.ts'],
@@ -15,6 +15,7 @@ const RANKS: readonly (readonly string[])[] = [
 /** Allowed within a layer: what works through the catalogue may know it. */
 const NEIGHBOURS = new Set([
   'scanners -> vulndb',
+  'contents -> formats',
   'pipeline -> catalog',
   'publish -> catalog',
   'sbom -> catalog',

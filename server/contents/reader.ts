@@ -1,0 +1,69 @@
+import type { Purl } from '../core/purl.ts'
+
+/** A file in a package, or in an archive inside it. */
+export interface OpenFile {
+  /** From the root of the package, without `/` before it; what lies in an archive stands behind `!/`. */
+  readonly path: string
+  readonly size: number
+  /** Its first 512 bytes, or all of it where it is shorter. */
+  readonly head: Buffer
+  /** Bytes from `offset` on: `length` of them, fewer at its end. @throws Malformed when the file ends before `offset` */
+  read(offset: number, length: number): Promise<Buffer>
+  /** @throws Malformed when it has more than `most` bytes */
+  whole(most: number): Promise<Buffer>
+}
+
+/** A component as a reader finds it. */
+export interface Found extends Pick<Purl, 'type' | 'namespace' | 'name' | 'qualifiers'> {
+  /** Undefined where the file names the component and not its version. */
+  readonly version: string | undefined
+  /** `shipped`: the thing itself is in the package. `declared`: a file says that it was wanted. */
+  readonly presence: 'shipped' | 'declared'
+  /** Which rule of the reader named it: `go-buildinfo`, `pom-properties`, `file-name`. */
+  readonly rule: string
+  /** `probable`: the file does not say so itself, it follows from names or strings. */
+  readonly confidence: 'certain' | 'probable'
+  /** Where it differs from the file that was read: an entry of the archive. */
+  readonly path?: string
+  /**
+   * A folder or file of the package, as in `OpenFile.path`: without anything there the component is a leftover, and
+   * counts as declared.
+   */
+  readonly needs?: string
+  /** Why no advisories are asked about it, in one sentence: `It is the program's own module.` */
+  readonly unasked?: string
+}
+
+/** Something that was not opened, or not to its end: too large, too deep, encrypted, damaged, unknown. */
+export interface Unopened {
+  readonly path: string
+  readonly size: number
+  /** One sentence. */
+  readonly why: string
+}
+
+/** What a reader found in one file. */
+export interface Reading {
+  readonly found: readonly Found[]
+  readonly unopened?: readonly Unopened[]
+}
+
+/** Reads one kind of file. */
+export interface Reader {
+  readonly id: string
+  /** Whether it reads this file; asks for nothing but what it is given. */
+  wants(file: Pick<OpenFile, 'path' | 'size' | 'head'>): boolean
+  /** @throws Malformed where the file is damaged: it is then named as unopened */
+  read(file: OpenFile): Promise<Reading>
+}
+
+/** Takes an archive apart: each file in it goes through all readers in turn. */
+export interface Unpacker {
+  readonly id: string
+  wants(file: Pick<OpenFile, 'path' | 'size' | 'head'>): boolean
+  /**
+   * The files in it, each valid until the next is asked for. An encrypted or unreadable one comes as `Unopened`.
+   * @throws Malformed where the archive is damaged: what came before counts, the rest is named as unopened
+   */
+  files(file: OpenFile): AsyncGenerator<OpenFile | Unopened>
+}

@@ -12,6 +12,7 @@ import type { AuditFact } from '../record/audit.ts'
 import { admitted, copied } from './audit-facts.ts'
 import type { Blobs } from './blobs.ts'
 import type { Actor, Admit, Copy, Written } from './change.ts'
+import type { Step } from './effects.ts'
 import { findRivals, lockOutClashes, placesOf, type Clash } from './queries/clashes.ts'
 import { insertManifests } from './queries/insert.ts'
 import { findManifest, findManifests, lockManifest } from './queries/store.ts'
@@ -25,7 +26,7 @@ export interface AdmissionDeps {
   /** Writes the audit lines and what is owed. @returns the publications that were asked for, in the same order */
   readonly record: (
     tx: Tx,
-    steps: readonly { readonly fact: AuditFact; readonly before: undefined; readonly after: Manifest }[],
+    steps: readonly (Step & { readonly fact: AuditFact })[],
   ) => Promise<readonly (number | undefined)[]>
 }
 
@@ -140,24 +141,25 @@ export function createAdmission({ db, blobs, clock, hold, record }: AdmissionDep
   async function insertIn(tx: Tx, arrivals: readonly Arrival[]): Promise<readonly Outcome<Written | undefined>[]> {
     const outcomes = await refusedOf(tx, arrivals)
     const fitting = arrivals.filter(arrival => !outcomes.has(arrival))
-    const fresh = new Set(
-      await insertManifests(
-        tx,
-        fitting.map(({ manifest }) => manifest),
-      ),
+    const rows = await insertManifests(
+      tx,
+      fitting.map(({ manifest }) => manifest),
     )
-    const created = fitting.filter(({ manifest }) => fresh.has(manifest))
+    const fresh = new Map(rows.map(({ id, manifest }) => [manifest, id]))
+    const created = fitting.flatMap(arrival => {
+      const id = fresh.get(arrival.manifest)
+      return id === undefined ? [] : [{ ...arrival, arrival, id }]
+    })
     for (const arrival of fitting.filter(({ manifest }) => !fresh.has(manifest))) {
       const refused = await refusalOf(async () => {
         outcomes.set(arrival, { value: await foundInstead(tx, arrival.manifest) })
       })
       if (refused !== undefined) outcomes.set(arrival, refused)
     }
-    const steps = created.map(({ manifest, fact }) => ({ fact, before: undefined, after: manifest }))
+    const steps = created.map(({ id, manifest, fact }) => ({ id, fact, before: undefined, after: manifest }))
     const asks = steps.length === 0 ? [] : await record(tx, steps)
-    for (const [n, arrival] of created.entries()) {
+    for (const [n, { arrival, manifest }] of created.entries()) {
       const ask = asks[n]
-      const { manifest } = arrival
       outcomes.set(arrival, { value: { outcome: 'created', manifest, ...(ask === undefined ? {} : { ask }) } })
     }
     return arrivals.map(arrival => outcomes.get(arrival) ?? { value: undefined })

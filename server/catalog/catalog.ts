@@ -120,10 +120,11 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     if (judgement === undefined) return { outcome: 'already', manifest: before }
     const after = keepBooks(before, judgement.after)
     const fact = judged(judgement, before, actor)
-    await updateManifest(tx, after)
+    const id = await updateManifest(tx, after)
+    if (id === undefined) throw new Error('a locked row is gone')
     // out of quarantine before the commit: an index must never name bytes that are not in the pool
     if (isServed(after.state) && !isServed(before.state)) await blobs.release(before.files)
-    const ask = await record(tx, fact, { before, after })
+    const ask = await record(tx, fact, { before, after, id })
     return {
       outcome: 'changed',
       manifest: after,
@@ -136,9 +137,10 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     await tags.lock(tx, change.ref)
     const before = await lock(tx, change.ref)
     if ((await change.unless?.(tx)) === true) return { outcome: 'already', manifest: before }
-    await deleteManifest(tx, change.ref)
+    const id = await deleteManifest(tx, change.ref)
+    if (id === undefined) throw new Error('a locked row is gone')
     await tags.removeWith(tx, change.ref, actor)
-    const ask = await record(tx, deleted(change, before, actor), { before, after: undefined })
+    const ask = await record(tx, deleted(change, before, actor), { before, after: undefined, id })
     return { outcome: 'deleted', manifest: before, ...(ask === undefined ? {} : { ask }) }
   }
 

@@ -21,9 +21,11 @@ export async function oweTags(tx: Tx, outbox: Outbox, { format, codename, name }
 export interface Step {
   readonly before: Manifest | undefined
   readonly after: Manifest | undefined
+  /** The number of its row. */
+  readonly id: number
 }
 
-const movesTree = ({ before, after }: Step): boolean =>
+const movesTree = ({ before, after }: Pick<Step, 'before' | 'after'>): boolean =>
   (before !== undefined && isServed(before.state)) !== (after !== undefined && isServed(after.state))
 
 /**
@@ -39,13 +41,13 @@ export async function oweEffects(
   const names = new Map<FormatId, Set<string>>()
   const dirty: Mark[] = []
   const publicationOf = steps.map(step => {
-    const { before, after } = step
+    const { before, after, id } = step
     const { ref, files, component } = (after ?? before) as Manifest
     owed.set(`manifest:${JSON.stringify(ref)}`, 0)
     if (before !== undefined) for (const { blob } of files) owed.set(`blob:${blob.sha256}`, 0)
     names.set(ref.format, (names.get(ref.format) ?? new Set()).add(ref.name))
     if (!movesTree(step) || !hasTree(ref.format)) return undefined
-    dirty.push({ ref, component: component ?? '' })
+    dirty.push({ ref, id, component: component ?? '' })
     owed.set(`contents:${ref.codename}`, CONTENTS_DELAY_MS)
     owed.set(`publish:${ref.codename}`, COALESCE_MS)
     return `publish:${ref.codename}`

@@ -88,7 +88,7 @@ export function createRebuildRows({
     // all of each, not the names written: packages that were left out may still stand in the tree
     await markDirty(
       tx,
-      codenames.map(codename => ({ ref: { codename, name: '', arch: '' }, component: null })),
+      codenames.map(codename => ({ ref: { codename, name: '', arch: '' }, id: null, component: null })),
     )
     for (const codename of codenames)
       for (const kind of ['publish', 'contents']) await outbox.owe(tx, `${kind}:${codename}`, { delayMs: COALESCE_MS })
@@ -108,7 +108,7 @@ export function createRebuildRows({
       const fresh = part.filter(({ row }) => row === undefined)
       const manifests = fresh.map(({ manifest }) => manifest)
       await refuseClashes(tx, manifests)
-      const inserted = new Set(await insertManifests(tx, manifests))
+      const inserted = new Set((await insertManifests(tx, manifests)).map(({ manifest }) => manifest))
       const written = fresh.filter(({ manifest }) => inserted.has(manifest))
       for (const read of part) if (read.row !== undefined && (await update(tx, read))) written.push(read)
       await oweTrees(

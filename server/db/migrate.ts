@@ -23,6 +23,7 @@ import { accountId } from './migrations/0022-account-id.ts'
 import { loginWay } from './migrations/0023-login-way.ts'
 import { tokenUploads } from './migrations/0021-token-uploads.ts'
 import { source } from './migrations/0024-source.ts'
+import { arrivalOrder } from './migrations/0025-arrival-order.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -48,6 +49,7 @@ const MIGRATIONS: readonly Migration[] = [
   accountId,
   loginWay,
   source,
+  arrivalOrder,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { cut, isBoundary, plan, splice, type Rendered, type Shard } from './shards.ts'
+import { areOrdered, cut, isBoundary, plan, splice, type OrderedShard, type Rendered } from './shards.ts'
 
 /** A small generator with a seed, so that a failure can be run again. */
 function seeded(seed: number): () => number {
@@ -11,47 +11,57 @@ function seeded(seed: number): () => number {
   }
 }
 
-const textOf = (name: string, version: number): Rendered => ({
-  name,
-  text: `Package: ${name}\nVersion: ${version}\n\n`,
-})
-const sorted = (packages: ReadonlyMap<string, number>): Rendered[] =>
-  [...packages].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, version]) => textOf(name, version))
-const shardsOf = (packages: ReadonlyMap<string, number>): Shard[] => cut(sorted(packages)).map(one => one.shard)
+const textOf = (id: number, version: number): Rendered => ({ id, text: `Package: p${id}\nVersion: ${version}\n\n` })
+const sorted = (packages: ReadonlyMap<number, number>): Rendered[] =>
+  [...packages].sort(([a], [b]) => a - b).map(([id, version]) => textOf(id, version))
+const shardsOf = (packages: ReadonlyMap<number, number>): OrderedShard[] => cut(sorted(packages)).map(one => one.shard)
 
 describe('cutting an index', () => {
-  test('is complete and in order, keeps versions of a name together and makes pieces of about 64 names', () => {
-    const entries = Array.from({ length: 20_000 }, (_, n) => textOf(`package-${String(n >> 1).padStart(6, '0')}`, n))
+  test('is complete and in order, and makes pieces of about 64 entries', () => {
+    // every third number: the others are packages of other distributions
+    const entries = Array.from({ length: 10_000 }, (_, n) => textOf(3 * n + 1, n))
     const cuts = cut(entries)
     expect(cuts.map(one => one.text).join('')).toBe(entries.map(entry => entry.text).join(''))
+    expect(cuts.flatMap(one => one.ids)).toEqual(entries.map(({ id }) => id))
     for (const one of cuts.slice(1)) expect(isBoundary(one.shard.from)).toBe(true)
-    const names = cuts.flatMap(one => one.names)
-    expect(new Set(names).size).toBe(names.length)
     expect(cuts.length).toBeGreaterThan(100)
     expect(cuts.length).toBeLessThan(250)
   })
 
+  test('what is added after all others changes the last piece alone', () => {
+    const packages = new Map(Array.from({ length: 1_000 }, (_, n) => [n + 1, 1]))
+    const [before, added] = [shardsOf(packages), 1_001]
+    const [range, ...others] = plan(before, [added])
+    expect(others).toEqual([])
+    expect(range).toEqual({
+      from: before.at(-1)?.from,
+      to: undefined,
+      shards: [before.length - 1, before.length],
+      ids: [added],
+    })
+  })
+
   test('gives the same pieces whatever the way there: rewriting the planned ranges equals cutting everything again', () => {
     const random = seeded(20_261_121)
-    const pool = Array.from({ length: 6_000 }, (_, n) => `p${((n * 7919) % 6_000).toString(36)}`)
+    const pool = Array.from({ length: 6_000 }, (_, n) => n + 1)
     const boundaries = pool.filter(isBoundary)
-    const packages = new Map<string, number>(pool.slice(0, 3_000).map(name => [name, 1]))
+    const packages = new Map<number, number>(pool.filter(id => id % 2 === 0).map(id => [id, 1]))
     let shards = shardsOf(packages)
     for (let round = 0; round < 200; round++) {
-      const dirty = new Set<string>()
+      const dirty = new Set<number>()
       for (let n = 0; n < 1 + Math.floor(random() * 4); n++) {
         const from = random() < 0.4 ? boundaries : pool
-        const name = from[Math.floor(random() * from.length)] ?? ''
-        dirty.add(name)
-        if (random() < 0.5) packages.delete(name)
-        else packages.set(name, round)
+        const id = from[Math.floor(random() * from.length)] ?? 0
+        dirty.add(id)
+        if (random() < 0.5) packages.delete(id)
+        else packages.set(id, round)
       }
       const ranges = plan(shards, dirty)
-      expect(ranges.flatMap(range => range.names)).toEqual([...dirty].sort())
+      expect(ranges.flatMap(range => range.ids)).toEqual([...dirty].sort((a, b) => a - b))
       const changes = ranges.map(range => ({
         range,
         shards: cut(
-          sorted(packages).filter(({ name }) => name >= range.from && (range.to === undefined || name < range.to)),
+          sorted(packages).filter(({ id }) => id >= range.from && (range.to === undefined || id < range.to)),
         ).map(one => one.shard),
       }))
       shards = splice(shards, changes)
@@ -62,8 +72,13 @@ describe('cutting an index', () => {
   test('of no packages has no pieces, and the first package makes the first piece', () => {
     expect(cut([])).toEqual([])
     expect(plan([], []), 'a part that nothing changed in is not read').toEqual([])
-    const range = { from: 'hello', to: 'xz\u0001', shards: [0, 0], names: ['hello', 'jq', 'xz'] } as const
-    expect(plan([], ['xz', 'hello', 'jq'])).toEqual([range])
-    expect(splice([], [{ range, shards: shardsOf(new Map([['hello', 1]])) }])).toHaveLength(1)
+    const range = { from: 3, to: 13, shards: [0, 0], ids: [3, 7, 12] } as const
+    expect(plan([], [12, 3, 7])).toEqual([range])
+    expect(splice([], [{ range, shards: shardsOf(new Map([[3, 1]])) }])).toHaveLength(1)
+  })
+
+  test('pieces that begin with a name are those of an earlier release', () => {
+    expect(areOrdered(shardsOf(new Map([[1, 1]])))).toBe(true)
+    expect(areOrdered([{ from: 'hello', digest: '', size: 0, entries: 1 }])).toBe(false)
   })
 })

@@ -39,7 +39,7 @@ export type Kind = '' | '.gz' | '.xz'
 /** Also `.deflate`: parts of one gzip member, without its header, its last block and its checksum. */
 export type IndexKind = Kind | '.deflate'
 
-/** An index of one architecture: every entry's text, one after the other, in the order of names. */
+/** An index of one architecture: every entry's text, one after the other, in the order in which the packages came. */
 export interface IndexPlan {
   /** Names its pieces in the state of a generation: `amd64`, `x86_64/primary`. Never changes its meaning. */
   readonly id: string

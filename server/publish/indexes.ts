@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { readEntries } from '../catalog/queries/entries.ts'
+import { listEntries, readEntries, type Numbered } from '../catalog/queries/entries.ts'
 import { mainOf, type Distribution } from '../core/repository.ts'
 import type { PackageKind } from '../core/manifest.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
@@ -7,9 +7,9 @@ import type { Db } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Format } from '../formats/format.ts'
 import type { PublishedEntry } from '../formats/tree.ts'
-import { cut, plan, splice, type Range, type Rendered, type Shard } from '../formats/shards.ts'
+import { areOrdered, cut, plan, splice, type Range, type Shard } from '../formats/shards.ts'
 import type { IndexPlan, TreeWriter } from '../formats/tree.ts'
-import { readEntriesBut } from './piece-entries.ts'
+import { printBuilt, readEntriesOf, type Entry } from './piece-entries.ts'
 import { linkPackage, unlinkPackage } from './pool-links.ts'
 import type { ShardCache } from './shard-cache.ts'
 import { everyFile, type PoolFile } from './store.ts'
@@ -42,13 +42,13 @@ interface Question {
   readonly component: string
   readonly kind: PackageKind
   /**
-   * The indexes of this architecture in this component. They are cut at the same names, so one range of names is the
-   * same range of pieces in each; the first one's cards say where the packages are.
+   * The indexes of this architecture in this component. They are cut at the same packages, so one range of packages is
+   * the same range of pieces in each; the first one's cards say where the packages are.
    */
   readonly plans: readonly IndexPlan[]
   readonly before: Pieces
-  /** Names that changed; undefined means everything. */
-  readonly names: ReadonlySet<string> | undefined
+  /** Packages that changed; undefined means everything. */
+  readonly changed: ReadonlySet<number> | undefined
 }
 
 /** So many pieces are compressed at once. */
@@ -70,14 +70,14 @@ interface Rewritten {
 async function keepAll(
   cache: ShardCache,
   { kinds }: Pick<IndexPlan, 'kinds'>,
-  { cuts, files }: { readonly cuts: ReturnType<typeof cut>; readonly files: ReadonlyMap<string, readonly PoolFile[]> },
+  { cuts, files }: { readonly cuts: ReturnType<typeof cut>; readonly files: ReadonlyMap<number, PoolFile> },
 ): Promise<number> {
   let written = 0
   const waiting = [...cuts]
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
       for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
-        const { isNew } = await cache.keep(one, { kinds, files: one.names.flatMap(name => files.get(name) ?? []) })
+        const { isNew } = await cache.keep(one, { kinds, files: one.ids.flatMap(id => files.get(id) ?? []) })
         if (isNew) written++
       }
     }),
@@ -110,33 +110,24 @@ async function unlinkRivals(
     )
 }
 
-/** One package as a publication found it: where its files are, and its entry in each index. */
-interface Found {
-  readonly file: PoolFile
-  readonly rendered: readonly Rendered[]
-}
-
 /**
- * Renders a package, and makes it reachable if it may be new.
+ * Renders a package, and makes it reachable.
  * @returns undefined when its bytes are not in the pool
  */
 async function render(
   deps: IndexDeps,
-  { distribution, arch, component, plans, names }: Question,
+  { distribution, arch, component, plans }: Question,
   entry: PublishedEntry,
-): Promise<Found | undefined> {
-  const { codename, format, neutral } = distribution
+): Promise<Entry | undefined> {
+  const { codename, format } = distribution
   const { name, version } = entry
   const path = deps.format.poolName({ format, name, version, arch: entry.arch }, entry.source, component)
   const others = (entry.others ?? [])
     .filter(other => deps.format.announcements?.isRecord(other.path) !== true)
     .map(other => ({ path: join(dirname(path), other.path), blob: other.blob }))
-  if (names === undefined || names.has(name)) {
-    if (!(await linkAll(deps.layout, codename, [...others, { path, blob: entry.blob }]))) return undefined
-    if (deps.format.neutralSharesAddress === true) await unlinkRivals(deps, distribution, { entry, component })
-  }
+  if (!(await linkAll(deps.layout, codename, [...others, { path, blob: entry.blob }]))) return undefined
+  if (deps.format.neutralSharesAddress === true) await unlinkRivals(deps, distribution, { entry, component })
   const file = deps.writer.fileName(distribution, arch, path)
-  const isNeutral = neutral.includes(entry.arch)
   return {
     file: {
       ...{ name, version, arch: entry.arch, path, sha256: entry.blob.sha256 },
@@ -144,93 +135,91 @@ async function render(
         ? {}
         : { others: others.map(other => ({ path: other.path, sha256: other.blob.sha256 })) }),
     },
-    rendered: plans.map(one => ({ name, text: one.render(entry, file), isNeutral })),
+    texts: plans.map(one => one.render(entry, file)),
   }
 }
 
-const printEntry = ({ name, version, arch }: PublishedEntry): string => `${name} ${version} ${arch}`
-
-/** In the order of names, as the database gives them: those of a package stay in their order. */
-function byName<T extends { readonly name: string }>(some: readonly T[]): T[] {
-  return some.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
-}
-
 /**
- * Reads what changed in one range from the database, makes those packages reachable, and cuts the range into pieces.
- * What did not change is taken from the old pieces, or also read where they are lost.
+ * Makes the pieces of one range again. The database lists what is in it; what changed is read and made reachable, the
+ * rest is taken from the old pieces, or also read where they are lost.
  */
 async function rewrite(deps: IndexDeps, question: Question, range: Range): Promise<Rewritten> {
-  const { distribution, arch, component, kind, plans, before, names } = question
+  const { distribution, arch, component, kind, plans, before, changed } = question
   const { codename, format, neutral } = distribution
+  const query = {
+    ...{ codename, format, kind, archs: [arch, ...neutral] },
+    component: { name: component, first: mainOf(distribution) },
+  }
+  const listed = await listEntries(deps.db, ALL_SEEING, { ...query, from: range.from, to: range.to })
   const old =
-    names === undefined
+    changed === undefined
       ? undefined
-      : await readEntriesBut(deps.cache, new Set(range.names), {
-          pieces: plans.map(({ id }) => [id, (before[id] ?? []).slice(...range.shards)]),
-          neutral,
-        })
-  const found: Found[] = []
-  const done = new Set<string>()
-  /** Renders those of the database that are not yet. @returns the packages whose bytes are not in the pool */
-  async function read(only: readonly string[] | undefined): Promise<readonly PublishedEntry[]> {
-    const lost: PublishedEntry[] = []
-    for await (const entry of readEntries(deps.db, ALL_SEEING, {
-      ...{ codename, format, kind, from: range.from, to: range.to, names: only },
-      archs: [arch, ...neutral],
-      component: { name: component, first: mainOf(distribution) },
-    })) {
-      if (done.has(printEntry(entry))) continue
-      const one = await render(deps, question, entry)
-      if (one === undefined) lost.push(entry)
-      else {
-        found.push(one)
-        done.add(printEntry(entry))
-      }
+      : await readEntriesOf(
+          deps.cache,
+          plans.map(({ id }) => (before[id] ?? []).slice(...range.shards)),
+        )
+  const entries = new Map<number, Entry>()
+  for (const one of listed) {
+    const known = changed?.has(one.id) === true ? undefined : old?.get(printBuilt(one))
+    if (known !== undefined) entries.set(one.id, known)
+  }
+  /** Renders these. @returns the packages whose bytes are not in the pool */
+  async function read(ids: readonly number[]): Promise<readonly Numbered[]> {
+    const lost: Numbered[] = []
+    for await (const entry of readEntries(deps.db, ALL_SEEING, query, ids)) {
+      const made = await render(deps, question, entry)
+      if (made === undefined) lost.push(entry)
+      else entries.set(entry.id, made)
     }
     return lost
   }
-  const lost = await read(old === undefined ? undefined : range.names)
+  const lost = await read(listed.filter(({ id }) => !entries.has(id)).map(({ id }) => id))
   // what was deleted while it was read is missed by nobody: the database is asked once more
-  const missing = lost.length === 0 ? [] : (await read([...new Set(lost.map(({ name }) => name))])).map(printEntry)
-  const files = byName([...(old?.files ?? []), ...found.map(one => one.file)])
-  const filesOfName = Map.groupBy(files, file => file.name)
+  const absent = lost.length === 0 ? [] : await read(lost.map(({ id }) => id))
+  // one that was left out before is not news
+  const isNews = ({ id }: Numbered): boolean => changed === undefined || changed.has(id) || old?.size === 0
+  const present = listed.flatMap(({ id }) => {
+    const entry = entries.get(id)
+    return entry === undefined ? [] : [{ id, ...entry }]
+  })
+  const files = new Map(present.map(({ id, file }) => [id, file]))
   const pieces: Record<string, readonly Shard[]> = {}
   let written = 0
   for (const [n, { id, kinds }] of plans.entries()) {
-    const fresh = found.flatMap(({ rendered }) => rendered[n] ?? [])
-    const cuts = cut(byName([...(old?.rendered.get(id) ?? []), ...fresh]))
-    written += await keepAll(deps.cache, { kinds }, { cuts, files: n === 0 ? filesOfName : new Map() })
+    const cuts = cut(
+      present.map(one => ({ id: one.id, text: one.texts[n] ?? '', isNeutral: neutral.includes(one.file.arch) })),
+    )
+    written += await keepAll(deps.cache, { kinds }, { cuts, files: n === 0 ? files : new Map() })
     pieces[id] = cuts.map(({ shard }) => shard)
   }
-  return { pieces, files, written, missing }
+  return { pieces, files: [...files.values()], written, missing: absent.filter(isNews).map(printBuilt) }
 }
 
 /**
- * Updates the indexes of one architecture in one component from the database. Rewrites only the pieces in which a name
- * changed; reads nothing if none did.
+ * Updates the indexes of one architecture in one component from the database. Rewrites only the pieces in which a
+ * package changed; reads nothing if none did.
  */
 export async function updateIndexes(deps: IndexDeps, question: Question): Promise<IndexUpdate> {
-  const { before, names, plans } = question
+  const { before, changed, plans } = question
   const first = before[plans[0]?.id ?? ''] ?? []
   // a new index has no pieces yet, so everything is rendered once
-  const isWhole = names === undefined || plans.some(one => before[one.id]?.length !== first.length)
-  const ranges: readonly Range[] = isWhole
-    ? [{ from: '', to: undefined, shards: [0, first.length], names: [] }]
-    : plan(first, names)
+  const isAligned = areOrdered(first) && plans.every(one => before[one.id]?.length === first.length)
+  const some = changed !== undefined && isAligned ? plan(first, changed) : undefined
+  const ranges: readonly Range[] = some ?? [{ from: 0, to: undefined, shards: [0, first.length], ids: [] }]
   const changes = new Map<string, { range: Range; shards: readonly Shard[] }[]>(plans.map(one => [one.id, []]))
   const gone: PoolFile[] = []
   const missing: string[] = []
   let written = 0
   for (const range of ranges) {
     const old = await filesOf(deps.cache, first.slice(...range.shards))
-    const fresh = await rewrite(deps, isWhole ? { ...question, names: undefined } : question, range)
+    const fresh = await rewrite(deps, some === undefined ? { ...question, changed: undefined } : question, range)
     const kept = new Set(everyFile(fresh.files).map(file => file.path))
     gone.push(...old.filter(file => !kept.has(file.path)))
     missing.push(...fresh.missing)
     written += fresh.written
     for (const one of plans)
       changes.get(one.id)?.push({
-        range: isWhole ? { ...range, shards: [0, before[one.id]?.length ?? 0] } : range,
+        range: some === undefined ? { ...range, shards: [0, before[one.id]?.length ?? 0] } : range,
         shards: fresh.pieces[one.id] ?? [],
       })
   }

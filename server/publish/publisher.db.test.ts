@@ -150,6 +150,43 @@ describe('a publication', () => {
     },
   )
 
+  test('of many new versions writes the last piece alone, whatever they are called', { timeout: 120_000 }, async () => {
+    await putMany('q', 700)
+    await publisher.publish(JAMMY)
+    for (const name of ['a', 'q3', 'q690', 'z']) await stock.put({ name, version: '2.0', bytes: `newer ${name}` })
+    expect((await publisher.publish(JAMMY))?.shardsWritten).toBeLessThanOrEqual(2)
+    expect((await named()).slice(-4)).toEqual(['a 2.0', 'q3 2.0', 'q690 2.0', 'z 2.0'])
+    expect(await differences()).toEqual([])
+  })
+
+  test('of a package that waited for a review puts it where it came in', async () => {
+    await stock.put({ name: 'first', bytes: 'first' })
+    const { manifest } = await stock.put({ name: 'held', state: 'pending_review', bytes: 'held' })
+    await stock.put({ name: 'last', bytes: 'last' })
+    await publisher.publish(JAMMY)
+    expect(await named()).toEqual(['first 1.0', 'last 1.0'])
+    await stock.catalog.change(judge(manifest.ref, 'approve'), { name: 'max' })
+    await publisher.publish(JAMMY)
+    expect(await named()).toEqual(['first 1.0', 'held 1.0', 'last 1.0'])
+    expect(await differences()).toEqual([])
+  })
+
+  test('over the pieces of an earlier release, in the order of names, makes all of them again', async () => {
+    for (const name of ['b', 'a']) await stock.put({ name, bytes: name })
+    await publisher.publish(JAMMY)
+    const state = join(stock.layout.trees, JAMMY, '1.json')
+    const written = JSON.parse(await readFile(state, 'utf8')) as { pieces: Record<string, { from: unknown }[]> }
+    for (const piece of Object.values(written.pieces).flat()) piece.from = 'a'
+    await publisher.close()
+    await writeFile(state, JSON.stringify(written))
+    publisher = startPublisher()
+    await stock.catalog.change({ kind: 'delete', ref: ref('a'), why: '' }, { name: 'max' })
+    await stock.put({ name: 'c', bytes: 'c' })
+    await publisher.publish(JAMMY)
+    expect(await named()).toEqual(['b 1.0', 'c 1.0'])
+    expect(await differences()).toEqual([])
+  })
+
   test('leaves out a package whose bytes are missing, reports it, and publishes the rest', async () => {
     const { manifest } = await stock.put({ name: 'lost', bytes: 'lost' })
     await stock.put({ name: 'kept', bytes: 'kept' })
@@ -552,7 +589,7 @@ describe('a rollback', () => {
     expect(await publisher.generations(JAMMY)).toEqual({ frozen: { to: 1, head: 2 }, generations: [] })
     await expect(publisher.rollback(JAMMY, 1, noLine)).rejects.toMatchObject({ code: 'generation_not_kept' })
     expect(await publisher.rollback(JAMMY, 2, noLine)).toMatchObject({ frozen: false, packages: 2 })
-    expect(await named()).toEqual(['bad 1.0', 'good 1.0'])
+    expect(await named()).toEqual(['good 1.0', 'bad 1.0'])
     expect(await differences()).toEqual([])
   })
 

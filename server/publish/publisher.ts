@@ -79,16 +79,16 @@ function areSame(lists: readonly ListedFile[], before: readonly ListedFile[] | u
   return known.size === lists.length && lists.every(file => known.has(`${file.path} ${file.sha256}`))
 }
 
-/** The names that changed in one part of a tree; those of neutral packages in each architecture. */
-function namesIn(
+/** The packages that changed in one part of a tree; neutral ones in each architecture. */
+function changedIn(
   { arch, component }: Pick<TreePart, 'arch' | 'component'>,
   distribution: Distribution,
   dirty: readonly Dirty[],
-): ReadonlySet<string> {
+): ReadonlySet<number> {
   const isHere = (mark: Dirty): boolean =>
     (mark.arch === null || mark.arch === arch || distribution.neutral.includes(mark.arch)) &&
     (mark.component === null || (mark.component === '' ? mainOf(distribution) : mark.component) === component)
-  return new Set(dirty.filter(isHere).map(mark => mark.name))
+  return new Set(dirty.filter(isHere).flatMap(mark => mark.id ?? []))
 }
 
 /** The publisher of every distribution. */
@@ -99,7 +99,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   const listsLock = createKeyedLock()
   const maker = createMaker(deps)
 
-  /** The ordinary publication: renders the pieces again in which a name changed. */
+  /** The ordinary publication: renders the pieces again in which a package changed. */
   async function follow(
     distribution: Distribution,
     {
@@ -116,7 +116,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     record: Order['record'] = () => Promise.resolve(),
   ): Promise<Publication> {
     const started = performance.now()
-    const everything = before === undefined || dirty.some(mark => mark.name === '')
+    const everything = before === undefined || dirty.some(mark => mark.id === null)
     const parts = {
       db,
       layout,
@@ -128,8 +128,8 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     failpoint('publish:before-build')
     const updates: IndexUpdate[] = []
     for (const part of maker.partsOf(distribution)) {
-      const names = everything ? undefined : namesIn(part, distribution, dirty)
-      updates.push(await updateIndexes(parts, { distribution, ...part, before: before?.pieces ?? {}, names }))
+      const changed = everything ? undefined : changedIn(part, distribution, dirty)
+      updates.push(await updateIndexes(parts, { distribution, ...part, before: before?.pieces ?? {}, changed }))
     }
     const pieces: Pieces = Object.assign({}, ...updates.map(update => update.pieces)) as Pieces
     const gone = updates.flatMap(update => update.gone)

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { constants, deflateRaw, gzip } from 'node:zlib'
 import type { Layout } from '../files/layout.ts'
 import { pieceFile } from '../files/recipes.ts'
-import type { Cut, Shard } from '../formats/shards.ts'
+import type { Piece, Shard } from '../formats/shards.ts'
 import type { IndexKind } from '../formats/tree.ts'
 import { XZ_FLAGS, xzBlock } from '../lib/xz-stream.ts'
 import type { Joiner } from './joiner.ts'
@@ -38,7 +38,7 @@ export interface ShardCache {
    * Compresses missing pieces. Existing ones count as new, so that they are not removed before a generation names them.
    */
   keep(
-    cut: Cut,
+    piece: Piece,
     made: { readonly files: readonly PoolFile[]; readonly kinds: readonly IndexKind[] },
   ): Promise<{ readonly card: ShardCard; readonly isNew: boolean }>
   /** @returns undefined when the piece is not there */

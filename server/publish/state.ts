@@ -24,7 +24,7 @@ export interface GenerationState {
   readonly schema: 3
   readonly n: number
   readonly at: string
-  /** Pieces by index, in the order of names. */
+  /** Pieces by index, in the order in which their packages came. */
   readonly pieces: Pieces
   readonly entries: number
   /** Every file the root names. */

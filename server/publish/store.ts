@@ -8,6 +8,8 @@ export interface Dirty {
   readonly seq: number
   /** Empty: everything is rendered again. */
   readonly name: string
+  /** Its number in the order of indexes; null where it is not known, and in marks of earlier releases. */
+  readonly id: number | null
   /** Null where it is not known. */
   readonly arch: string | null
   /** Null where it is not known, empty for the first one of the distribution. */
@@ -16,7 +18,9 @@ export interface Dirty {
 
 /** Every mark that is visible now. Marks of transactions that commit later stay for the next publication. */
 export function readDirty(db: Queryable, codename: Codename): Promise<Dirty[]> {
-  return db.query<Dirty>('select seq, name, arch, component from publish_dirty where codename = $1', [codename])
+  return db.query<Dirty>('select seq, name, package_id as id, arch, component from publish_dirty where codename = $1', [
+    codename,
+  ])
 }
 
 /** Whether a tree of this distribution was ever published. */

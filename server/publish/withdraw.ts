@@ -1,6 +1,6 @@
 import type { Distribution } from '../core/repository.ts'
 import type { IndexPlan } from '../formats/tree.ts'
-import { cut, type Shard } from '../formats/shards.ts'
+import { pieceOf, type Shard } from '../formats/shards.ts'
 import type { Pieces } from './indexes.ts'
 import { entriesOf } from './piece-entries.ts'
 import type { ShardCache } from './shard-cache.ts'
@@ -33,15 +33,15 @@ export async function withdraw(
         continue
       }
       const [bytes = Buffer.alloc(0)] = await cache.texts([shard])
-      const entries = (await entriesOf(cache, shard, { bytes, files, neutral })).filter((_, at) => stays[at])
+      const texts = (await entriesOf(cache, shard, { bytes, files })).filter((_, at) => stays[at])
       const kept = files.filter((_, at) => stays[at])
-      for (const cut_ of cut(entries)) {
-        await cache.keep(cut_, {
-          kinds: one.kinds,
-          files: index === 0 ? kept.filter(file => cut_.names.includes(file.name)) : [],
-        })
-        result[one.id]?.push(cut_.shard)
-      }
+      if (kept.length === 0) continue
+      const piece = pieceOf(
+        texts.map((text, at) => ({ text, isNeutral: neutral.includes(kept[at]?.arch ?? '') })),
+        shard.from,
+      )
+      await cache.keep(piece, { kinds: one.kinds, files: index === 0 ? kept : [] })
+      result[one.id]?.push(piece.shard)
     }
   }
   return result

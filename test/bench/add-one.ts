@@ -89,10 +89,10 @@ async function stock(
           changed_at: at,
         })
       }
-      await insertManifests(tx, manifests)
+      const written = await insertManifests(tx, manifests)
       await markDirty(
         tx,
-        manifests.map(({ ref }) => ({ ref, component: '' })),
+        written.map(({ id, manifest: { ref } }) => ({ id, ref, component: '' })),
       )
     })
   }

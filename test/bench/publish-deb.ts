@@ -98,10 +98,10 @@ async function stock(
           },
         })
       }
-      await insertManifests(tx, manifests)
+      const written = await insertManifests(tx, manifests)
       await markDirty(
         tx,
-        manifests.map(({ ref }) => ({ ref, component: '' })),
+        written.map(({ id, manifest: { ref } }) => ({ id, ref, component: '' })),
       )
     })
   }

@@ -80,7 +80,7 @@ async function stock(
     await db.tx(async tx => {
       const manifests: Manifest[] = []
       for (let n = start; n < Math.min(packages, start + BATCH); n++) manifests.push(await place(layout, model, n))
-      await insertManifests(tx, manifests)
+      const written = await insertManifests(tx, manifests)
       await refreshArtifacts(
         tx,
         'deb',
@@ -88,7 +88,7 @@ async function stock(
       )
       await markDirty(
         tx,
-        manifests.map(({ ref }) => ({ ref, component: '' })),
+        written.map(({ id, manifest: { ref } }) => ({ id, ref, component: '' })),
       )
     })
   await db.query(`insert into outbox (key, not_before) values ('publish:jammy', now()), ('contents:jammy', now())`)

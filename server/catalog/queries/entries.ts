@@ -26,10 +26,12 @@ export interface EntryQuery {
   readonly component?: { readonly name: string; readonly first: string }
   /** By default those that are installed. */
   readonly kind?: PackageKind
-  readonly from: string
-  readonly to: string | undefined
-  /** Of the range, only these names. */
-  readonly names?: readonly string[] | undefined
+}
+
+/** Published packages of a range of numbers: from `from` up to, not including, `to`; undefined is the end. */
+export interface EntryRange extends EntryQuery {
+  readonly from: number
+  readonly to: number | undefined
 }
 
 const PAGE = 2_000
@@ -42,52 +44,71 @@ const KIND: Record<PackageKind, string> = {
 /** Between two pages others get their turn: what is done with each of these takes longer than reading it. */
 const OFFERED_PAGE = 500
 
-/** Published packages of a range of names, in the order of names, versions and architectures; read page by page. */
+/** A published package by its number, which grows with each that comes. */
+export interface Numbered {
+  readonly id: number
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+}
+
+const IN_INDEX = (
+  kind: PackageKind,
+): string => `codename = $1 and format = $2 and state = 'published' and arch = any($3)
+          and ($4::text is null or coalesce(component, $5) = $4) and ${KIND[kind]}`
+
+const valuesOf = ({ codename, format, archs, component }: EntryQuery): readonly unknown[] => [
+  ...[codename, format, archs],
+  ...[component?.name ?? null, component?.first ?? null],
+]
+
+/** Which packages are in the range, in the order in which they came. */
+export function listEntries(db: Queryable, viewer: Viewer, range: EntryRange): Promise<Numbered[]> {
+  const { values, add } = params(...valuesOf(range), range.from, range.to ?? null)
+  return db.query<Numbered>(
+    `
+    select id, name, version, arch from package
+    where ${IN_INDEX(range.kind ?? 'binary')} and id >= $6 and ($7::bigint is null or id < $7) and ${seenBy(viewer, add, 'codename')}
+    order by id`,
+    values,
+  )
+}
+
+/** These packages of the index, in the order in which they came; read page by page. */
 export async function* readEntries(
   db: Queryable,
   viewer: Viewer,
-  { codename, format, archs, component, kind = 'binary', from, to, names }: EntryQuery,
-): AsyncGenerator<PublishedEntry> {
-  let after: readonly [string, string, string] = [from, '', '']
-  for (;;) {
-    const { values, add } = params(
-      ...[codename, format, archs, ...after],
-      ...[to ?? null, component?.name ?? null, component?.first ?? null, names ?? null],
-    )
+  query: EntryQuery,
+  ids: readonly number[],
+): AsyncGenerator<PublishedEntry & Pick<Numbered, 'id'>> {
+  for (let at = 0; at < ids.length; at += PAGE) {
+    const { values, add } = params(...valuesOf(query), ids.slice(at, at + PAGE))
     // manifests are large and lie apart: what is asked for here has columns of its own
     const rows = await db.query<EntryRow>(
       `
       select p.*, f.path, f.sha256, f.size, f.md5, f.sha1, f.sha512
       from (
         select id, name, version, arch, sort_key, source, facts
-        from package where codename = $1 and format = $2 and state = 'published' and arch = any($3) and ${KIND[kind]}
-          and (name, sort_key, arch) > ($4, $5, $6) and ($7::text is null or name < $7)
-          and ($8::text is null or coalesce(component, $9) = $8) and ($10::text[] is null or name = any($10))
-          and ${seenBy(viewer, add, 'codename')}
-        order by name, sort_key, arch limit ${PAGE}) p
+        from package where ${IN_INDEX(query.kind ?? 'binary')} and id = any($6) and ${seenBy(viewer, add, 'codename')} offset 0) p
       cross join lateral (select * from package_file where package_id = p.id offset 0) f
-      order by p.name, p.sort_key, p.arch, p.id, f.n`,
+      order by p.id, f.n`,
       values,
     )
-    const entries = [...Map.groupBy(rows, row => row.id).values()].map(entryOf)
-    yield* entries
-    const last = rows.at(-1)
-    if (last === undefined || entries.length < PAGE) return
-    after = [last.name, last.sort_key, last.arch]
+    yield* [...Map.groupBy(rows, row => row.id).values()].map(entryOf)
   }
 }
 
 /** @param rows  of one package, its first file first */
-function entryOf(rows: readonly EntryRow[]): PublishedEntry {
+function entryOf(rows: readonly EntryRow[]): PublishedEntry & Pick<Numbered, 'id'> {
   const files = rows.map(({ path, sha256, size, md5, sha1, sha512 }) => ({
     path,
     blob: { sha256, size, md5, sha1, sha512 },
   }))
-  const [[{ name, version, arch, source, facts, sort_key: sortKey }], [{ blob }, ...others]] = [rows, files] as [
+  const [[{ id, name, version, arch, source, facts, sort_key: sortKey }], [{ blob }, ...others]] = [rows, files] as [
     [EntryRow],
     [PackageFile, ...PackageFile[]],
   ]
-  return { name, version, arch, source, facts, sortKey, blob, ...(others.length === 0 ? {} : { others }) }
+  return { id, name, version, arch, source, facts, sortKey, blob, ...(others.length === 0 ? {} : { others }) }
 }
 
 /** Every published package with the source it was built from, in the order of names; read page by page. */

@@ -25,9 +25,9 @@ async function insertOffers(tx: Tx, written: readonly Written[]): Promise<void> 
 
 /**
  * Adds versions, each of another identity, with one statement for each table.
- * @returns those that were not there yet; the others are left as they are
+ * @returns those that were not there yet, with the numbers of their rows; the others are left as they are
  */
-export async function insertManifests(tx: Tx, manifests: readonly Manifest[]): Promise<readonly Manifest[]> {
+export async function insertManifests(tx: Tx, manifests: readonly Manifest[]): Promise<readonly Written[]> {
   if (manifests.length === 0) return []
   const ids = await insertPackages(tx, manifests)
   const written = manifests.flatMap(manifest => {
@@ -41,5 +41,5 @@ export async function insertManifests(tx: Tx, manifests: readonly Manifest[]): P
     tx,
     written.map(({ manifest }) => manifest),
   )
-  return written.map(({ manifest }) => manifest)
+  return written
 }

@@ -81,17 +81,19 @@ export async function insertFiles(tx: Tx, written: readonly Written[]): Promise<
 /**
  * Writes a manifest over the row of the same reference. Offers and files stay: they follow from the bytes and the
  * identity.
+ * @returns the number of the row; undefined where there is none
  */
-export async function updateManifest(tx: Tx, manifest: Manifest): Promise<void> {
+export async function updateManifest(tx: Tx, manifest: Manifest): Promise<number | undefined> {
   const [row] = await tx.repeat<{ id: number }>(
     `
     update package p set (${PACKAGE_COLUMNS}) = (select ${PACKAGE_COLUMNS} from ${PACKAGE_ROWS})
     where p.format = $2 and p.codename = $3 and p.name = $4 and p.version = $5 and p.arch = $6 returning id`,
     [JSON.stringify([rowOf(manifest)]), ...refParams(manifest.ref)],
   )
-  if (row === undefined) return
+  if (row === undefined) return undefined
   await indexFindings(tx, { id: row.id, manifest })
   await indexDecisions(tx, [manifest])
+  return row.id
 }
 
 /** Updates the file rows of a known version from its manifest on disk, for a rebuild. */
@@ -102,9 +104,12 @@ export async function rewriteFiles(tx: Tx, manifest: Manifest): Promise<void> {
   await insertFiles(tx, [{ id: row.id, manifest }])
 }
 
-/** Deletes the row. The caller owes the changes to bytes, trees and the manifest file. */
-export async function deleteManifest(tx: Tx, ref: PackageRef): Promise<void> {
-  await tx.query(`delete from package where ${REF}`, refParams(ref))
+/**
+ * Deletes the row. The caller owes the changes to bytes, trees and the manifest file.
+ * @returns the number that the row had; undefined where there was none
+ */
+export async function deleteManifest(tx: Tx, ref: PackageRef): Promise<number | undefined> {
+  return (await tx.first<{ id: number }>(`delete from package where ${REF} returning id`, refParams(ref)))?.id
 }
 
 const TOLD = ['summary', 'versions', 'latest', 'state', 'newer', 'newer_state', 'updated_at']
@@ -124,23 +129,26 @@ export async function refreshArtifacts(tx: Tx, format: string, names: readonly s
   )
 }
 
-/** A name whose index entries must be written again. */
+/** A package whose index entries must be written again. */
 export interface Mark {
   readonly ref: Pick<PackageRef, 'codename' | 'name' | 'arch'>
+  /** The number of its row; null: everything is written again. */
+  readonly id: number | null
   /** Empty for the first one, null where it may have been in another before. */
   readonly component: string | null
 }
 
-/** Notes that the index entries of these names must be written again. */
+/** Notes that the index entries of these packages must be written again. */
 export async function markDirty(tx: Queryable, marks: readonly Mark[]): Promise<void> {
   if (marks.length === 0) return
   await tx.repeat(
-    'insert into publish_dirty (codename, name, arch, component) select * from unnest($1::text[], $2::text[], $3::text[], $4::text[])',
+    'insert into publish_dirty (codename, name, arch, component, package_id) select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])',
     [
       marks.map(({ ref }) => ref.codename),
       marks.map(({ ref }) => ref.name),
       marks.map(({ ref }) => ref.arch),
       marks.map(({ component }) => component),
+      marks.map(({ id }) => id),
     ],
   )
 }

@@ -7,7 +7,7 @@ export interface OpenFile {
   readonly size: number
   /** Its first 512 bytes, or all of it where it is shorter. */
   readonly head: Buffer
-  /** Bytes from `offset` on: `length` of them, fewer at its end. @throws Malformed when the file ends before `offset` */
+  /** Bytes from `offset` on: `length` , fewer at its end. @throws Malformed when the file ends before `offset` */
   read(offset: number, length: number): Promise<Buffer>
   /** @throws Malformed when it has more than `most` bytes */
   whole(most: number): Promise<Buffer>
@@ -26,10 +26,10 @@ export interface Found extends Pick<Purl, 'type' | 'namespace' | 'name' | 'quali
   /** Where it differs from the file that was read: an entry of the archive. */
   readonly path?: string
   /**
-   * A folder or file of the package, as in `OpenFile.path`: without anything there the component is a leftover, and
-   * counts as declared.
+   * Folders or files of the package, as in `OpenFile.path`: without anything at one of them the component is a
+   * leftover, and counts as declared. Where two readers name the same component at the same path, `shipped` wins.
    */
-  readonly needs?: string
+  readonly needs?: readonly string[]
   /** Why no advisories are asked about it, in one sentence: `It is the program's own module.` */
   readonly unasked?: string
 }

@@ -55,6 +55,11 @@ describe('the order of versions, in short', () => {
       ['1-alpha-1', '1-beta', '1-m2', '1-rc1', '1-SNAPSHOT', '1.0', '1-sp', '1-foo', '1-1', '1.1', '1.10'],
       compareMaven,
     ))
+  test('Maven 3.9: a hyphen before the number of a word means nothing, and a word before a dot is an item', () => {
+    ascends(['3.5.0-CR-1', '3.5.0-CR2', '3.5.0', '3.6.2', '3.6.2-FL', '3.6.2-FL-2009-05-11', '3.6.2-1'], compareMaven)
+    ascends(['2.rc.1', '2-rc.1', '2', '2-1', '2.1'], compareMaven)
+    expect(compareMaven('3.5.0-CR-2', '3.5.0-CR2')).toBe(0)
+  })
   test('npm', () =>
     ascends(
       [

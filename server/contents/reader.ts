@@ -7,7 +7,7 @@ export interface OpenFile {
   readonly size: number
   /** Its first 512 bytes, or all of it where it is shorter. */
   readonly head: Buffer
-  /** Bytes from `offset` on: `length` , fewer at its end. @throws Malformed when the file ends before `offset` */
+  /** Bytes from `offset` on: `length`, or fewer at its end. @throws Malformed when the file ends before `offset` */
   read(offset: number, length: number): Promise<Buffer>
   /** @throws Malformed when it has more than `most` bytes */
   whole(most: number): Promise<Buffer>

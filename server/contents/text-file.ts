@@ -29,6 +29,12 @@ export async function readText(file: Pick<OpenFile, 'whole'>, most = MOST_TEXT):
   return text.startsWith('\ufeff') ? text.slice(1) : text
 }
 
+const LONGEST_NAME = 300
+// eslint-disable-next-line no-control-regex -- no name has them, and PostgreSQL refuses the first
+const CONTROL = /[\u0000-\u001f\u007f]/
+const isName = (text: string): boolean => text.length > 0 && text.length <= LONGEST_NAME && !CONTROL.test(text)
+const isNamed = ({ namespace = '-', name, version = '-' }: Found): boolean => [namespace, name, version].every(isName)
+
 /** A reader of a text file. After 50,000 components it stops and says so; what damage stops keeps what came before. */
 export function textReader({ id, path, most, read }: TextFile): Reader {
   return {
@@ -40,6 +46,7 @@ export function textReader({ id, path, most, read }: TextFile): Reader {
       const stopped = (why: string): Reading => ({ found, unopened: [{ path: file.path, size: file.size, why }] })
       try {
         for (const one of read(text, file.path)) {
+          if (!isNamed(one)) continue
           if (found.length === MOST_ROWS) return stopped(`It names more than ${MOST_ROWS} components.`)
           found.push(one)
         }

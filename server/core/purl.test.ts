@@ -47,6 +47,16 @@ describe('a package URL', () => {
     expect(printPurl({ type: 'deb', name: 'a', qualifiers: { z: '1', a: '2', m: '' } })).toBe('pkg:deb/a?a=2&z=1')
     expect(printPurl({ type: 'pypi', name: 'Zope.Interface_x', version: '1' })).toBe('pkg:pypi/zope-interface-x@1')
   })
+  test.each([
+    [{ type: 'composer', namespace: 'Foo', name: 'Bar' }, 'pkg:composer/foo/bar'],
+    [{ type: 'github', namespace: 'Actions', name: 'Checkout', version: 'V4' }, 'pkg:github/actions/checkout@V4'],
+    [{ type: 'hex', namespace: 'Acme', name: 'Foo' }, 'pkg:hex/acme/foo'],
+    [{ type: 'pub', name: 'Characters' }, 'pkg:pub/characters'],
+    [{ type: 'nuget', name: 'Newtonsoft.Json' }, 'pkg:nuget/Newtonsoft.Json'],
+    [{ type: 'npm', namespace: '@Scope', name: 'JSONStream' }, 'pkg:npm/%40Scope/JSONStream'],
+  ])('%j has the letters of its type: %s', (purl, text) => {
+    expect(printPurl(purl)).toBe(text)
+  })
   test.each(['', 'pkg:', 'pkg:deb', 'pkg:deb/', 'http://x/y', 'pkg:deb/%zz@1', 'pkg:deb/a@%ff'])('%j is none', text => {
     expect(parsePurl(text)).toBeUndefined()
   })

@@ -15,18 +15,27 @@ const encode = (text: string): string =>
     .replace(/[!'()*]/g, char => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('%3A', ':')
 
+const lower = (text: string): string => text.toLowerCase()
+
 // PURL-TYPES.rst: PyPI names are lower case with `-` for `_`, and PEP 503 folds dots and runs of them alike
 const NAMES: Readonly<Record<string, (name: string) => string>> = {
-  pypi: name => name.toLowerCase().replace(/[-_.]+/g, '-'),
-  golang: name => name.toLowerCase(),
+  pypi: name => lower(name).replace(/[-_.]+/g, '-'),
+  golang: lower,
+  composer: lower,
+  github: lower,
+  hex: lower,
+  pub: lower,
 }
+// their namespaces are lower case too
+const LOWER_NAMESPACES: ReadonlySet<string> = new Set(['composer', 'github', 'hex'])
 
 /**
  * `pkg:type/namespace/name@version?key=value`: qualifiers sorted and without empty ones, names as their type writes
  * them.
  */
 export function printPurl({ type, namespace, name, version, qualifiers = {} }: Purl): string {
-  const path = [...(namespace ?? '').split('/').filter(segment => segment !== ''), NAMES[type]?.(name) ?? name]
+  const folder = namespace === undefined ? '' : LOWER_NAMESPACES.has(type) ? lower(namespace) : namespace
+  const path = [...folder.split('/').filter(segment => segment !== ''), NAMES[type]?.(name) ?? name]
     .map(encode)
     .join('/')
   const query = Object.entries(qualifiers)

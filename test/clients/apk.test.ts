@@ -78,12 +78,12 @@ describe('the served tree, by the rules of apk-tools', () => {
     expect(problems).toEqual([])
     expect(packages.map(({ P, V, A }) => `${P} ${V} ${A}`)).toEqual([
       'hello 1.0-r0 x86_64',
-      'hello-doc 1.0-r0 x86_64',
       'libhello 1.0_rc1-r0 x86_64',
       'libhello 1.0-r0 x86_64',
+      'hello-doc 1.0-r0 x86_64',
     ])
     expect(packages[0]).toMatchObject({ D: 'libhello>=1.0', p: 'cmd:hello=1.0-r0' })
-    expect(packages[1]).toMatchObject({ o: 'hello', i: 'docs hello=1.0-r0', r: 'old-doc', k: '5' })
+    expect(packages[3]).toMatchObject({ o: 'hello', i: 'docs hello=1.0-r0', r: 'old-doc', k: '5' })
     expect(await daemon.call('GET', '/artifacts/hello/install?distribution=alpine3.20', { token })).toMatchObject({
       status: 200,
       body: { command: 'apk add hello=1.0-r0' },
@@ -126,7 +126,7 @@ describe('the served tree, by the rules of apk-tools', () => {
     expect(await daemon.call('DELETE', '/artifacts/libhello/1.0_rc1-r0', { token })).toMatchObject({ status: 200 })
     await expect
       .poll(async () => (await served()).packages.map(({ P, V }) => `${P} ${V}`))
-      .toEqual(['hello 1.0-r0', 'hello-doc 1.0-r0', 'libhello 1.0-r0'])
+      .toEqual(['hello 1.0-r0', 'libhello 1.0-r0', 'hello-doc 1.0-r0'])
     expect((await served()).problems).toEqual([])
   })
 
@@ -168,7 +168,7 @@ describe('the served tree, by the rules of apk-tools', () => {
         distribution: 'alpine3.20',
       }),
     ).toMatchObject({ status: 422 })
-    expect((await served()).packages.map(({ P }) => P)).toEqual(['hello', 'hello-doc', 'libhello'])
+    expect((await served()).packages.map(({ P }) => P)).toEqual(['hello', 'libhello', 'hello-doc'])
   })
 
   test('the same package in two distributions is two, and each has its own index', async () => {

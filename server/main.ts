@@ -27,10 +27,6 @@ for (const warning of env.warnings) process.stderr.write(`${warning}\n`)
 
 const service = await compose(env, { uiFolder: join(import.meta.dirname, '..', 'ui', 'dist') }).catch(stopWith)
 const { url, needsSetup } = await service.start().catch(stopWith)
-process.stdout.write(`Gatehouse is ready at ${url}${needsSetup ? ` - create the first admin at ${url}/#/setup` : ''}\n`)
-
-giveBackMemoryWhenIdle()
-flushCompileCache() // now, not at the end: a service may be killed
 
 let stopping = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -40,3 +36,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     service.stop().then(() => process.exit(0), stopWith)
   })
 }
+// whoever reads this may end the service at once, in order
+process.stdout.write(`Gatehouse is ready at ${url}${needsSetup ? ` - create the first admin at ${url}/#/setup` : ''}\n`)
+
+giveBackMemoryWhenIdle()
+flushCompileCache() // now, not at the end: a service may be killed

@@ -43,6 +43,7 @@ import { needAddress } from './http/listener.ts'
 import { createScheduler } from './jobs/scheduler.ts'
 import { createLog, type Log } from './lib/log.ts'
 import { composeOutbound } from './outbound/compose.ts'
+import { composeContents } from './contents/compose.ts'
 import { composeGate } from './pipeline/compose.ts'
 import type { Enrich } from './pipeline/vulnerabilities.ts'
 import { composePublish } from './publish/compose.ts'
@@ -51,7 +52,6 @@ import { createKeyFollower } from './publish/follow-keys.ts'
 import { createRenewal } from './publish/renew.ts'
 import { composeReview } from './review/compose.ts'
 import { composeSbom } from './sbom/compose.ts'
-import { CANDIDATE_LINES } from './sbom/lockfiles.ts'
 import { composeScanners } from './scanners/compose.ts'
 import { enrich as enrichFindings, missingOf } from './scanners/enrich.ts'
 import type { Scanners } from './scanners/index.ts'
@@ -93,16 +93,16 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
   const keys = createKeyFollower(base)
   const advisories = createAdvisoryFollower({ db, outbox, repositories, database: vulndb.database })
   const outlived = createOutlived({ ...base, signed: () => countSigned(db, ALL_SEEING) })
-  const gate = composeGate({ ...base, scanners: scanning.scanners, enrich, catalog })
-  const sbom = composeSbom({ ...base, version })
+  const contents = composeContents({ ...base, version })
+  const gate = composeGate({ ...base, scanners: scanning.scanners, enrich, catalog, contents })
+  const sbom = composeSbom({ ...base, contents, version })
   const review = composeReview({
     ...base,
     catalog,
     notices,
     steps: gate.steps,
     enrich,
-    carried: sbom.carried,
-    candidates: CANDIDATE_LINES,
+    contents,
   })
   return { outbound, vulndb, scanning, packages, trees, renewal, keys, advisories, outlived, gate, sbom, review }
 }

@@ -1,4 +1,5 @@
 import type { Purl } from '../core/purl.ts'
+import type { Limits } from './limits.ts'
 
 /** A file in a package, or in an archive inside it. */
 export interface OpenFile {
@@ -7,7 +8,7 @@ export interface OpenFile {
   readonly size: number
   /** Its first 512 bytes, or all of it where it is shorter. */
   readonly head: Buffer
-  /** Bytes from `offset` on: `length`, or fewer at its end. @throws Malformed when the file ends before `offset` */
+  /** `length` bytes from `offset` on, fewer at its end. @throws Malformed when the file ends before `offset` */
   read(offset: number, length: number): Promise<Buffer>
   /** @throws Malformed when it has more than `most` bytes */
   whole(most: number): Promise<Buffer>
@@ -42,6 +43,11 @@ export interface Unopened {
   readonly why: string
 }
 
+/** A member of an archive that is no file. */
+export interface OtherMember {
+  readonly other: string
+}
+
 /** What a reader found in one file. */
 export interface Reading {
   readonly found: readonly Found[]
@@ -57,13 +63,32 @@ export interface Reader {
   read(file: OpenFile): Promise<Reading>
 }
 
+/** A file that takes memory or disk until it is closed. */
+export interface HeldFile extends OpenFile {
+  close(): Promise<void>
+}
+
+/** The place where the files of one package are held while they are read, and what they cost so far. */
+export interface Room {
+  readonly limits: Limits
+  /**
+   * Holds bytes as a file: small ones in memory, others on disk in a file without a name, which no crash leaves behind.
+   * @param packed  how many bytes they were unpacked from; absent where they are as they lie in the package
+   * @throws Malformed beyond the limits of one file; Spent beyond those of the package, or without room on the disk
+   */
+  hold(path: string, chunks: AsyncIterable<Buffer>, packed?: number): Promise<HeldFile>
+  /** Counts one file more. @throws Spent */
+  enter(): void
+}
+
 /** Takes an archive apart: each file in it goes through all readers in turn. */
 export interface Unpacker {
   readonly id: string
   wants(file: Pick<OpenFile, 'path' | 'size' | 'head'>): boolean
   /**
-   * The files in it, each valid until the next is asked for. An encrypted or unreadable one comes as `Unopened`.
+   * The files in it, each valid until the next is asked for. An encrypted or unreadable one comes as `Unopened`, and
+   * what is no file (a folder, a link) by its path alone.
    * @throws Malformed where the archive is damaged: what came before counts, the rest is named as unopened
    */
-  files(file: OpenFile): AsyncGenerator<OpenFile | Unopened>
+  files(file: OpenFile, room: Room): AsyncGenerator<OpenFile | Unopened | OtherMember>
 }

@@ -17,19 +17,41 @@ export interface EngineRecord {
   readonly binary?: { readonly path: string; readonly sha256: string; readonly version: string }
 }
 
+/** A file inside a package that was not opened, or not to its end. */
+export interface UnopenedFile {
+  readonly path: string
+  readonly size: number
+  /** One sentence. */
+  readonly why: string
+}
+
+/** What a package carries inside, in short. */
+export interface ContentsRecord {
+  /** How many components files in it name: those that are there, and those that a file only wants. */
+  readonly shipped: number
+  readonly declared: number
+  /** The first of those that were not opened, and how many there are beyond them. */
+  readonly unopened: readonly UnopenedFile[]
+  readonly more?: number
+  /** Why the rest was not read, in one sentence. */
+  readonly cut?: string
+}
+
 /** The report of one step. */
 export interface Report {
   readonly step: StepName
   readonly outcome: Outcome
   /**
-   * The specification's short word: `clean`, `infected`, `no_findings`, `no_data`, `signed`, `satisfied`, `missing`,
-   * `unavailable`.
+   * The specification's short word: `clean`, `infected`, `no_findings`, `no_data`, `partial`, `signed`, `satisfied`,
+   * `missing`, `unavailable`.
    */
   readonly verdict: string
   /** One sentence for people: the thing, the rule, the way out. */
   readonly said: string
   readonly findings?: readonly Finding[]
   readonly engines?: readonly EngineRecord[]
+  /** Absent where the package carries nothing that has a name, and all of it was read. */
+  readonly contents?: ContentsRecord
   /** Needs that nothing in the distribution satisfies, as text. */
   readonly missing?: readonly string[]
   /** The policy asks for a review because of this step. */

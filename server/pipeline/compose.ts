@@ -6,7 +6,7 @@ import { createSteps, type StepDeps } from './steps.ts'
 import type { Step } from './subject.ts'
 import { createUnpacking } from './unpacking.ts'
 
-export interface GateNeeds extends StepDeps, Pick<GateDeps, 'catalog' | 'arrivals'>, PackageSigningDeps {
+export interface GateNeeds extends StepDeps, Pick<GateDeps, 'catalog' | 'arrivals' | 'contents'>, PackageSigningDeps {
   readonly keyring: StepDeps['keyring'] & PackageSigningDeps['keyring']
   readonly layout: Pick<Layout, 'incoming'>
 }
@@ -19,10 +19,12 @@ export interface GatePart {
 
 /** The gate with its six steps. */
 export function composeGate(needs: GateNeeds): GatePart {
-  const { catalog, settings, clock, arrivals } = needs
+  const { catalog, settings, clock, arrivals, contents } = needs
   const steps = createSteps(needs)
   const [signing, unpacking] = [createPackageSigning(needs), createUnpacking()]
-  const isRead = needs.scanners.antivirus.some(({ isConfigured }) => isConfigured !== false)
-  const copies = isRead ? createUnpackedCopies(needs.layout.incoming) : undefined
-  return { steps, gate: createGate({ steps, catalog, settings, signing, unpacking, copies, clock, arrivals }) }
+  const copies = createUnpackedCopies(needs.layout.incoming)
+  return {
+    steps,
+    gate: createGate({ steps, catalog, settings, signing, unpacking, copies, contents, clock, arrivals }),
+  }
 }

@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Actor, Changed } from '../catalog/change.ts'
+import type { ContentsOf } from '../contents/contents.ts'
 import { fail } from '../core/errors.ts'
 import { mergeFindings, worst } from '../core/findings.ts'
 import { printRef, type PackageRef } from '../core/identity.ts'
@@ -47,8 +48,9 @@ export interface GateDeps {
   readonly signing: PackageSigning
   /** `createUnpacking()`: one for the whole process. */
   readonly unpacking: Lanes
-  /** Keeps what is unpacked for the engines; absent where none reads it. */
-  readonly copies?: (() => Unpacked) | undefined
+  /** Keeps what is unpacked for those who read it next. */
+  readonly copies: () => Unpacked
+  readonly contents: Pick<ContentsOf, 'read'>
   readonly clock: Clock
   readonly arrivals: Pick<Arrivals, 'enter'>
 }
@@ -96,7 +98,7 @@ export async function passGate(gate: Gate, applicant: Applicant, signal: AbortSi
 
 /** Makes the gate from its steps and the catalogue. */
 export function createGate(deps: GateDeps): Gate {
-  const { steps, catalog, settings, signing, unpacking, copies, clock, arrivals } = deps
+  const { steps, catalog, settings, signing, unpacking, copies, contents, clock, arrivals } = deps
 
   function manifestOf(
     {
@@ -143,7 +145,7 @@ export function createGate(deps: GateDeps): Gate {
     async *admit(applicant, signal) {
       const { file, format, distribution, builtFrom, expectedSha256, actor } = applicant
       const { validation, cve_policy } = settings.now()
-      const unpacked = validation.clamav_scan ? copies?.() : undefined
+      const unpacked = validation.clamav_scan || validation.grype_scan ? copies() : undefined
       const subject = createSubject(
         {
           file,
@@ -153,6 +155,7 @@ export function createGate(deps: GateDeps): Gate {
           ...(unpacked === undefined ? {} : { unpacked }),
           ...(builtFrom === undefined ? {} : { builtFrom }),
           ...(expectedSha256 === undefined ? {} : { expectedSha256 }),
+          contents: signal => contents.read({ format, file, unpacked }, signal),
         },
         unpacking,
       )

@@ -25,6 +25,8 @@ import { createEvents } from '../record/events.ts'
 import type { SettingsValue } from '../settings/schema.ts'
 import { createKeyring } from '../signing/keyring.ts'
 import { formatStep } from './format-check.ts'
+import { NOTHING } from '../contents/component.ts'
+import { createUnpackedCopies } from '../files/unpacked.ts'
 import { createGate, passGate, type Gate } from './gate.ts'
 import { createArrivals } from '../lib/arrivals.ts'
 import { createPackageSigning } from './package-signing.ts'
@@ -82,6 +84,8 @@ beforeEach(async () => {
     settings,
     signing: createPackageSigning({ spool, keyring, settings, clock: systemClock }),
     unpacking: createUnpacking(),
+    copies: createUnpackedCopies(layout.incoming),
+    contents: { read: async () => NOTHING },
     clock: systemClock,
   })
 })

@@ -1,3 +1,5 @@
+import { askedOf } from '../contents/asked.ts'
+import { NOTHING, type Contents } from '../contents/component.ts'
 import type { Distribution } from '../core/repository.ts'
 import type { Finding } from '../core/findings.ts'
 import type { PackageIdentity } from '../core/identity.ts'
@@ -5,7 +7,7 @@ import type { Report, StepName } from '../core/report.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import type { Unpacked } from '../files/unpacked.ts'
 import type { Format, Inspection } from '../formats/format.ts'
-import type { EmbeddedPackage, ScanSubject } from '../scanners/scanner.ts'
+import type { ScanSubject } from '../scanners/scanner.ts'
 import type { SettingsValue } from '../settings/schema.ts'
 
 /** What is examined: bytes that have arrived, and the facts that came with them. Steps only read it. */
@@ -21,11 +23,8 @@ export interface Subject {
   readonly settings: Pick<SettingsValue, 'validation' | 'cve_policy'>
   /** Set for a package that is known already: a scan may only hold it. These vulnerabilities were accepted. */
   readonly again?: { readonly isAccepted: (finding: Finding) => boolean }
-  /**
-   * The libraries inside, for a later look: at upload they decide nothing (the specification, "States and
-   * transitions").
-   */
-  readonly embedded?: () => Promise<readonly EmbeddedPackage[]>
+  /** What it carries inside. */
+  contents(signal: AbortSignal): Promise<Contents>
   /** What reading it unpacked, for the engines. */
   readonly unpacked?: Unpacked
   /**
@@ -41,17 +40,16 @@ export interface Step {
   run(subject: Subject, signal: AbortSignal): Promise<Report>
 }
 
-/** What the engines get of a subject. */
-export async function scanSubject(subject: Subject, signal: AbortSignal): Promise<ScanSubject> {
+/** What the engines get of a subject. @param contents  what it carries; absent where it decides nothing */
+export async function scanSubject(subject: Subject, signal: AbortSignal, contents = NOTHING): Promise<ScanSubject> {
   const { identity, about, facts } = await subject.inspected(signal)
   const { file, format, distribution, unpacked } = subject
-  const embedded = (await subject.embedded?.()) ?? []
   return {
     identity,
     about,
     facts,
     distribution,
-    embedded,
+    embedded: askedOf(contents),
     purl: format.purl(identity, distribution, about),
     inner: () => format.inner(file, unpacked),
   }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { getDistribution } from '../../test/support/repositories.ts'
+import { NOTHING, type Component, type Contents } from '../contents/component.ts'
 import type { Finding } from '../core/findings.ts'
 import { decide, policyOf } from '../core/policy.ts'
 import { EngineUnavailable, type CoverageAnswer, type VulnerabilityScanner } from '../scanners/scanner.ts'
@@ -7,7 +8,7 @@ import type { Subject } from './subject.ts'
 import { vulnerabilitiesStep, type Enrich } from './vulnerabilities.ts'
 
 type Cve = Partial<Subject['settings']['cve_policy']>
-const subject = (cve: Cve = {}): Subject =>
+const subject = (cve: Cve = {}, contents: Contents = NOTHING): Subject =>
   ({
     distribution: getDistribution('jammy'),
     format: { purl: () => 'pkg:deb/ubuntu/p@1' },
@@ -27,6 +28,7 @@ const subject = (cve: Cve = {}): Subject =>
         ...cve,
       },
     },
+    contents: async () => contents,
     inspected: async () => ({
       identity: { format: 'deb', name: 'p', version: '1', arch: 'all' },
       about: { source: 'p' },
@@ -61,8 +63,12 @@ test('findings of old data never say that the package is served while it is held
   ])
 })
 
-async function judge(engines: readonly VulnerabilityScanner[], cve: Cve = {}, enrich?: Enrich) {
-  const one = subject(cve)
+async function judge(
+  engines: readonly VulnerabilityScanner[],
+  cve: Cve = {},
+  { enrich, contents }: { readonly enrich?: Enrich; readonly contents?: Contents } = {},
+) {
+  const one = subject(cve, contents)
   const report = await vulnerabilitiesStep(engines, enrich).run(one, new AbortController().signal)
   return {
     report,
@@ -148,32 +154,80 @@ describe('enrichment at upload', () => {
   const known: Enrich = async findings => ({ findings: findings.map(one => ({ ...one, kev: true })), without: [] })
   const engines = [engine('a', 'covered', [finding('CVE-1')])]
   test('decides together with the severity', async () => {
-    expect(await judge(engines, { kev_action: 'block' }, known)).toMatchObject({
+    expect(await judge(engines, { kev_action: 'block' }, { enrich: known })).toMatchObject({
       word: 'failed findings',
       state: 'quarantined',
     })
-    expect(await judge(engines, {}, known)).toMatchObject({
+    expect(await judge(engines, {}, { enrich: known })).toMatchObject({
       word: 'ok findings',
       state: 'published',
       report: { findings: [{ kev: true }] },
     })
   })
   test('is left out where it is switched off', async () => {
-    expect(await judge(engines, { kev_action: 'block', auto_enrich: false }, known)).toMatchObject({
+    expect(await judge(engines, { kev_action: 'block', auto_enrich: false }, { enrich: known })).toMatchObject({
       state: 'published',
     })
   })
   test('a policy that uses a catalogue which is not loaded holds the package, another does not', async () => {
     const without: Enrich = async findings => ({ findings, without: ['epss', 'kev'] })
-    expect(await judge(engines, { kev_action: 'review' }, without)).toMatchObject({
+    expect(await judge(engines, { kev_action: 'review' }, { enrich: without })).toMatchObject({
       word: 'unavailable unavailable',
       state: 'pending_review',
       report: { said: expect.stringContaining('The policy looks at KEV') },
     })
-    expect(await judge(engines, {}, without)).toMatchObject({ state: 'published' })
-    expect(await judge([engine('a', 'covered')], { kev_action: 'review' }, without)).toMatchObject({
+    expect(await judge(engines, {}, { enrich: without })).toMatchObject({ state: 'published' })
+    expect(await judge([engine('a', 'covered')], { kev_action: 'review' }, { enrich: without })).toMatchObject({
       word: 'ok no_findings',
       state: 'published',
     })
+  })
+})
+
+describe('what a package carries', () => {
+  const shipped = { presence: 'shipped', rule: 'pom-properties', confidence: 'certain' } as const
+  const jar: Component = { purl: 'pkg:maven/g/a@1', group: 'g', name: 'a', version: '1', path: 'opt/a.jar', ...shipped }
+  const lock: Component = { ...jar, purl: 'pkg:npm/b@1', name: 'b', path: 'opt/yarn.lock', presence: 'declared' }
+  const locked = { path: 'opt/x.zip!/y.jar', size: 7, why: 'It is encrypted.' }
+
+  test('is asked about with the package itself', async () => {
+    const asked: unknown[] = []
+    const spy: VulnerabilityScanner = {
+      ...engine('a', 'covered'),
+      scan: async ({ embedded }) => {
+        asked.push(...(embedded ?? []))
+        return { coverage: 'covered', said: '', findings: [] }
+      },
+    }
+    const { report } = await judge([spy], {}, { contents: { components: [jar, lock], unopened: [] } })
+    expect(asked).toEqual([{ ecosystem: 'maven', name: 'g:a', version: '1' }])
+    expect(report.contents).toEqual({ shipped: 1, declared: 1, unopened: [] })
+  })
+  test('and was not opened is like an engine that could not answer', async () => {
+    const contents = { components: [], unopened: [locked] }
+    expect(await judge([engine('a', 'covered')], {}, { contents })).toMatchObject({
+      word: 'unavailable partial',
+      state: 'pending_review',
+      report: {
+        said: 'a covered. opt/x.zip!/y.jar (7 bytes) in it was not opened: It is encrypted.',
+        contents: { shipped: 0, declared: 0, unopened: [locked] },
+      },
+    })
+    const found = await judge([engine('a', 'covered', [finding('CVE-1', 'critical')])], {}, { contents })
+    expect([found.word, found.state]).toEqual(['failed findings', 'quarantined'])
+  })
+  test('and was not read to its end is so, too, with the reason and the number', async () => {
+    const cut = 'It is too much.'
+    const { report, word } = await judge(
+      [engine('a', 'covered')],
+      {},
+      { contents: { components: [], unopened: Array.from({ length: 60 }, () => locked), more: 2, cut } },
+    )
+    expect([word, report.said, report.contents?.unopened.length, report.contents?.more]).toEqual([
+      'unavailable partial',
+      'a covered. It is too much. opt/x.zip!/y.jar (7 bytes) in it was not opened: It is encrypted. 61 more files were not opened.',
+      50,
+      12,
+    ])
   })
 })

@@ -1,3 +1,4 @@
+import { recordOf as contentsRecord, sayPartial, type Contents } from '../contents/component.ts'
 import { mergeFindings, SEVERITIES, type Finding } from '../core/findings.ts'
 import { crossChecked, hardestAction, missingCatalogues, uploadAction, policyOf } from '../core/policy.ts'
 import type { EngineRecord, Report } from '../core/report.ts'
@@ -138,6 +139,18 @@ function unasked(without: readonly ('epss' | 'kev')[], policy: Subject['settings
   return said === undefined ? [] : [{ id: 'enrichment', coverage: 'unavailable', findings: [], said }]
 }
 
+/** What was not opened counts like an engine that could not answer: nothing is known of it. */
+function withContents(report: Report, contents: Contents): Report {
+  const record = contentsRecord(contents)
+  const partial = sayPartial(contents)
+  const known = record === undefined ? report : { ...report, contents: record }
+  if (partial === undefined) return known
+  const said = `${report.said} ${partial}`
+  return report.outcome === 'failed' || report.outcome === 'unavailable'
+    ? { ...known, said }
+    : { ...known, said, outcome: 'unavailable', verdict: 'partial' }
+}
+
 async function isAsked({ isPresent }: VulnerabilityScanner): Promise<boolean> {
   return isPresent === undefined || (await isPresent())
 }
@@ -158,7 +171,8 @@ export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[], e
           said: 'The vulnerability scan is switched off (validation.grype_scan).',
         }
       }
-      const scan = await scanSubject(subject, signal)
+      const contents = await subject.contents(signal)
+      const scan = await scanSubject(subject, signal, contents)
       const asked = await Promise.all(scanners.map(async scanner => ((await isAsked(scanner)) ? [scanner] : [])))
       const answers = await Promise.all(
         asked.flat().map(async (scanner): Promise<Answer> => {
@@ -183,7 +197,7 @@ export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[], e
           ? { findings: merged, without: [] }
           : await enrich(merged)
       return {
-        ...reportOf([...answers, ...unasked(without, cve_policy)], findings, subject),
+        ...withContents(reportOf([...answers, ...unasked(without, cve_policy)], findings, subject), contents),
         engines: answers.map(recordOf),
       }
     },

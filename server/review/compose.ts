@@ -1,4 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts'
+import type { ContentsOf } from '../contents/contents.ts'
 import type { Job, Part } from '../core/feature.ts'
 import type { Repositories } from '../core/repository.ts'
 import type { StepName } from '../core/report.ts'
@@ -17,11 +18,11 @@ import type { Metrics } from '../record/metrics.ts'
 import type { Settings } from '../settings/store.ts'
 import { createSlaWatch, type SlaWatch } from './deadlines.ts'
 import { createDecisions, type Decisions } from './decisions.ts'
-import { createDependencyScan } from './dependency-scan.ts'
 import { createEnrichment } from './enrich.ts'
 import { createRematch, type Rematch } from './rematch.ts'
 import { reopenExpired } from './reopen.ts'
-import { createRescans, type RescanDeps, type Rescans } from './rescan.ts'
+import { createRescans, type Rescans } from './rescan.ts'
+import { createUnread } from './unread.ts'
 
 export interface ReviewNeeds {
   readonly db: Db
@@ -37,9 +38,7 @@ export interface ReviewNeeds {
   /** The gate's own steps, so that a rescan scans as the upload did. */
   readonly steps: readonly Step[]
   readonly enrich: Enrich
-  readonly carried: NonNullable<RescanDeps['carried']>
-  /** A pattern of the paths that name libraries, for PostgreSQL. */
-  readonly candidates: string
+  readonly contents: ContentsOf
 }
 
 /** Rescans of packages, and people's decisions on them. */
@@ -61,14 +60,15 @@ const daily = (hour: number, minute: number): string => `${minute} ${hour} * * *
 
 function reviewJobs(
   needs: ReviewNeeds,
-  { sla, rematch, rescans }: Pick<ReviewPart, 'sla' | 'rematch' | 'rescans'>,
+  { sla, rematch, rescans, signal }: Pick<ReviewPart, 'sla' | 'rematch' | 'rescans'> & { readonly signal: AbortSignal },
 ): Job[] {
-  const { db, catalog, settings, clock, log, enrich } = needs
-  const dependencies = createDependencyScan({
+  const { db, catalog, settings, clock, log, enrich, contents } = needs
+  const unread = createUnread({
     db,
     log,
-    candidates: needs.candidates,
-    look: known => rescans.rematch(known, new AbortController().signal, 'dependency scan'),
+    contents,
+    signal,
+    look: known => rescans.rematch(known, signal, 'reading of contents'),
   })
   const enrichment = createEnrichment({ db, catalog, enrich, policy: () => policyOf(settings.now()) })
   return [
@@ -81,11 +81,11 @@ function reviewJobs(
       },
     },
     {
-      id: 'dependencies',
-      name: 'Look up the libraries inside new packages',
+      id: 'contents',
+      name: 'Read what packages carry inside, where nobody has',
       when: () => (settings.now().validation.grype_scan ? '* * * * *' : undefined),
       run: async () => {
-        await dependencies.run()
+        await unread.run()
       },
     },
     {
@@ -121,7 +121,7 @@ function reviewJobs(
 
 /** Rescans, decisions and deadlines over the catalogue and the gate's steps. */
 export function composeReview(needs: ReviewNeeds): ReviewPart {
-  const { db, pool, settings, outbox, clock, metrics, log, catalog, notices, carried, repositories } = needs
+  const { db, pool, settings, outbox, clock, metrics, log, catalog, notices, contents, repositories } = needs
   const steps = { vulnerabilities: stepOf(needs.steps, 'vulnerabilities'), antivirus: stepOf(needs.steps, 'antivirus') }
   const rescans = createRescans({
     catalog,
@@ -132,16 +132,20 @@ export function composeReview(needs: ReviewNeeds): ReviewPart {
     settings,
     metrics,
     clock,
-    carried,
+    contents,
   })
   const rematch = createRematch({ db, rescans, clock, log, isOn: () => settings.now().review.rematch_enabled })
+  const stopping = new AbortController()
   const sla = createSlaWatch({ db, outbox, notices, settings, clock })
   return {
     rescans,
     rematch,
     sla,
     decisions: createDecisions({ db, catalog, settings }),
-    jobs: reviewJobs(needs, { sla, rematch, rescans }),
-    stop: () => rematch.stop(),
+    jobs: reviewJobs(needs, { sla, rematch, rescans, signal: stopping.signal }),
+    stop: async () => {
+      stopping.abort(new Error('the service stops'))
+      await rematch.stop()
+    },
   }
 }

@@ -1,5 +1,6 @@
 import type { Viewer } from '../core/viewer.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import type { ContentsOf } from '../contents/contents.ts'
 import type { Actor, Changed, Judgement } from '../catalog/change.ts'
 import { mergeFindings, type Finding } from '../core/findings.ts'
 import type { FormatId, Iso, PackageRef } from '../core/identity.ts'
@@ -14,9 +15,8 @@ import type { Format } from '../formats/format.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
 import type { Step, Subject } from '../pipeline/subject.ts'
 import type { Metrics } from '../record/metrics.ts'
-import type { EmbeddedPackage } from '../scanners/scanner.ts'
 import type { Settings } from '../settings/store.ts'
-import { differ, idsOf, stateAfter, withScan, type Scanned } from './scan-result.ts'
+import { differ, idsOf, isSilent, stateAfter, withScan, type Scanned } from './scan-result.ts'
 
 /** A known package, with or without its index facts. */
 export type Known = Omit<Manifest, 'facts' | 'paths'> & Partial<Pick<Manifest, 'facts' | 'paths'>>
@@ -62,12 +62,15 @@ export interface RescanDeps {
   readonly settings: Pick<Settings, 'now'>
   readonly metrics: Pick<Metrics, 'found'>
   readonly clock: Clock
-  /** The libraries inside a package; absent where they are not scanned. */
-  readonly carried?: (known: Known) => Promise<readonly EmbeddedPackage[]>
+  readonly contents: Pick<ContentsOf, 'of'>
 }
 
 const list = (ids: readonly string[]): string =>
   ids.length > 20 ? `${ids.slice(0, 20).join(', ')} and ${ids.length - 20} more` : ids.join(', ')
+
+/** What is on record of a package's contents, to compare. */
+const contentsOf = ({ reports }: Manifest): string | undefined =>
+  JSON.stringify(reports.find(({ step }) => step === 'vulnerabilities')?.contents)
 
 /** Scans packages that are already here again, with what engines know today. */
 export function createRescans({
@@ -79,7 +82,7 @@ export function createRescans({
   settings,
   metrics,
   clock,
-  carried,
+  contents,
 }: RescanDeps): Rescans {
   async function subjectOf(known: Known): Promise<Subject> {
     const { ref, about, facts, paths } = known
@@ -92,7 +95,7 @@ export function createRescans({
       distribution: repositories.get(codename),
       settings: { validation, cve_policy },
       again: { isAccepted: finding => acceptanceOf(known, finding, now) !== undefined },
-      ...(carried === undefined ? {} : { embedded: () => carried(known) }),
+      contents: signal => contents.of(known, signal),
       inspected: () => Promise.resolve({ identity, about, facts: facts ?? {}, paths: paths ?? [] }),
     }
   }
@@ -118,7 +121,8 @@ export function createRescans({
           fresh = []
           if (before.state !== 'published' && before.state !== 'pending_review') return undefined
           const scan = work(before, now)
-          if (!differ(scan.after.findings, before.findings)) return undefined
+          if (!differ(scan.after.findings, before.findings) && contentsOf(scan.after) === contentsOf(before))
+            return undefined
           fresh = scan.fresh
           const counts = fresh.filter(finding => openFindings({ ...scan.after, findings: [finding] }, now).length > 0)
           const state =
@@ -215,7 +219,7 @@ export function createRescans({
     },
     async rematch(known, signal, by = 'new vulnerability data') {
       const report = await steps.vulnerabilities.run(await subjectOf(known), signal)
-      if (report.outcome === 'skipped' || (report.outcome === 'unavailable' && (report.findings ?? []).length === 0))
+      if (report.outcome === 'skipped' || (isSilent(report) && (report.findings ?? []).length === 0))
         return 'unavailable'
       return judgeNew(known.ref, (before, now) => withScan(before, [report], now), by)
     },

@@ -1,3 +1,4 @@
+import { NOTHING } from '../contents/component.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf } from '../../test/support/routes.ts'
 import { createStock, type Stock } from '../../test/support/test-catalog.ts'
@@ -290,6 +291,7 @@ describe('the nightly rematch', () => {
       settings,
       clock: stock.clock,
       steps: { vulnerabilities: scan, antivirus },
+      contents: { of: async () => NOTHING },
       metrics: {
         found: severity => {
           counted.push(severity)

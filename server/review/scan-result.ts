@@ -32,13 +32,16 @@ export interface Scanned {
   readonly lost: readonly string[]
 }
 
+/** Whether an engine could not answer. What the package hides from it is another matter: the engine did answer. */
+export const isSilent = ({ outcome, verdict }: Report): boolean => outcome === 'unavailable' && verdict !== 'partial'
+
 /** The manifest with new reports in place of those of the same steps, and their findings. */
 export function withScan(before: Manifest, reports: readonly Report[], now: Iso): Scanned {
   const scan = reports.find(({ step }) => step === 'vulnerabilities')
   const found = mergeFindings([scan?.findings ?? []])
   // an engine that could not answer does not change what was known before
   const findings =
-    scan === undefined || scan.outcome === 'unavailable'
+    scan === undefined || isSilent(scan)
       ? mergeFindings([found, before.findings])
       : scan.outcome === 'skipped'
         ? before.findings

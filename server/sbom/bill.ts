@@ -4,8 +4,8 @@ import { acceptanceOf } from '../core/review.ts'
 import type { Finding } from '../core/findings.ts'
 import type { Iso } from '../core/identity.ts'
 import type { Decision } from '../core/manifest.ts'
-import type { Contents } from './component.ts'
-import { isMatchedBy } from './embedded.ts'
+import { isMatchedBy } from '../contents/asked.ts'
+import type { Contents } from '../contents/component.ts'
 
 /** One package of a bill, with the libraries inside it. */
 export interface Entry {

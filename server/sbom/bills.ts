@@ -1,16 +1,18 @@
+import type { IndexedManifest } from '../catalog/queries/search.ts'
 import type { VersionPlace } from '../catalog/queries/versions.ts'
 import type { FormatId } from '../core/identity.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
+import { isKept } from '../core/manifest.ts'
 import type { Repositories } from '../core/repository.ts'
 import type { Db } from '../db/db.ts'
 import type { Format } from '../formats/format.ts'
 import { uuidOf, type Bill, type Entry, type Print } from './bill.ts'
-import type { Components } from './components.ts'
+import type { ContentsOf } from '../contents/contents.ts'
+import { NOTHING, type Contents } from '../contents/component.ts'
 import { cyclonedx } from './cyclonedx.ts'
 import { openvex } from './openvex.ts'
 import { spdx } from './spdx.ts'
-import { countServed, findPackage, listServed, readPackages, type Stored } from '../catalog/queries/served.ts'
-import { CANDIDATE_LINES } from './lockfiles.ts'
+import { countServed, findPackage, listServed, readPackages } from '../catalog/queries/served.ts'
 import type { Viewer } from '../core/viewer.ts'
 
 /** The formats of a bill. `openvex` holds only what is known and decided about vulnerabilities. */
@@ -31,7 +33,7 @@ export interface Bills {
 export interface BillsDeps {
   readonly db: Db
   readonly clock: Clock
-  readonly components: Components
+  readonly contents: Pick<ContentsOf, 'of' | 'known'>
   readonly formats: (id: FormatId) => Pick<Format, 'purl'>
   readonly repositories: Pick<Repositories, 'get'>
   /** The version of this program, for the document. */
@@ -40,26 +42,28 @@ export interface BillsDeps {
 
 // manifests of this many packages are in memory at once
 const CHUNK = 200
+/** Of a package that the job has not come to, or whose bytes are not in the pool. */
+const UNREAD: Contents = { ...NOTHING, cut: 'What it carries has not been read.' }
 const NEVER = '1970-01-01T00:00:00.000Z'
 
 /** Makes bills from rows. A bill names the packages that were there when it was begun. */
-export function createBills({ db, clock, components, formats, repositories, tool }: BillsDeps): Bills {
-  async function entryOf({ manifest, carries }: Stored): Promise<Entry> {
-    const { ref } = manifest
-    return {
-      manifest,
-      purl: formats(ref.format).purl(ref, repositories.get(ref.codename), manifest.about),
-      contents: await components.of(manifest, carries),
-    }
+export function createBills({ db, clock, contents, formats, repositories, tool }: BillsDeps): Bills {
+  const entryOf = (manifest: IndexedManifest, carried: Contents): Entry => ({
+    manifest,
+    purl: formats(manifest.ref.format).purl(manifest.ref, repositories.get(manifest.ref.codename), manifest.about),
+    contents: carried,
+  })
+
+  async function contentsNow(manifest: IndexedManifest): Promise<Contents> {
+    const known = await contents.known(manifest)
+    if (known !== undefined || !isKept(manifest.state)) return known ?? UNREAD
+    return contents.of(manifest, new AbortController().signal)
   }
 
   async function* entriesOf(viewer: Viewer, ids: readonly number[]): AsyncGenerator<Entry> {
     for (let at = 0; at < ids.length; at += CHUNK) {
-      for (const stored of await readPackages(db, viewer, {
-        ids: ids.slice(at, at + CHUNK),
-        candidates: CANDIDATE_LINES,
-      }))
-        yield await entryOf(stored)
+      for (const manifest of await readPackages(db, viewer, ids.slice(at, at + CHUNK)))
+        yield entryOf(manifest, (await contents.known(manifest)) ?? UNREAD)
     }
   }
 
@@ -87,11 +91,11 @@ export function createBills({ db, clock, components, formats, repositories, tool
       }
     },
     async ofPackage(viewer, which) {
-      const stored = await findPackage(db, viewer, { ...which, candidates: CANDIDATE_LINES })
-      if (stored === undefined) return undefined
-      const entry = await entryOf(stored)
-      const { ref, changed_at } = stored.manifest
-      const { blob } = stored.manifest.files[0]
+      const manifest = await findPackage(db, viewer, which)
+      if (manifest === undefined) return undefined
+      const entry = entryOf(manifest, await contentsNow(manifest))
+      const { ref, changed_at } = manifest
+      const { blob } = manifest.files[0]
       return {
         heading: {
           name: ref.name,

@@ -10,7 +10,8 @@ import {
   type Print,
   type Stand,
 } from './bill.ts'
-import type { Component } from './component.ts'
+import { sayGaps, type Component } from '../contents/component.ts'
+import type { Unopened } from '../contents/reader.ts'
 
 /** Source: https://cyclonedx.org/docs/1.5/json/ */
 const SPEC_VERSION = '1.5'
@@ -33,17 +34,44 @@ const property = (name: string, value: string | number | undefined): Json[] =>
 /** The reference of a component: unique in the document, since a package URL may occur twice. */
 const carriedRef = (purl: string, n: number): string => `${purl}#${n + 1}`
 
-function carried({ purl, group, name, version, path, packaged }: Component, owner: string, n: number): Json {
+/** What a file only wants is not callable at all, which CycloneDX calls optional. */
+function carried(component: Component, owner: string, n: number): Json {
+  const { purl, group, name, version, path, presence, rule, confidence, packaged } = component
   return {
     'type': 'library',
     'bom-ref': carriedRef(owner, n),
     ...(group === undefined ? {} : { group }),
     name,
-    version,
+    ...(version === undefined ? {} : { version }),
+    'scope': presence === 'shipped' ? 'required' : 'optional',
     purl,
     'evidence': { occurrences: [{ location: path }] },
-    ...(packaged === true ? { properties: property('packaged', 'true') } : {}),
+    'properties': [
+      ...property('presence', presence),
+      ...property('rule', rule),
+      ...property('confidence', confidence),
+      ...(packaged === true ? property('packaged', 'true') : []),
+    ],
   }
+}
+
+/** A file that was not opened: what is in it is not in this document. */
+function closed({ path, size, why }: Unopened, owner: string, n: number): Json {
+  return {
+    'type': 'file',
+    'bom-ref': `${owner}#unopened-${n + 1}`,
+    'name': path,
+    'description': why,
+    'properties': [...property('unopened', why), ...property('size', size)],
+  }
+}
+
+/** What a package carries, and what of it was not opened. */
+function insideOf({ contents: { components, unopened }, purl }: Entry): Json[] {
+  return [
+    ...components.map((component, n) => carried(component, purl, n)),
+    ...unopened.map((one, n) => closed(one, purl, n)),
+  ]
 }
 
 function hashes({ sha256, sha512, sha1, md5 }: Entry['manifest']['files'][0]['blob']): Json[] {
@@ -55,7 +83,9 @@ function hashes({ sha256, sha512, sha1, md5 }: Entry['manifest']['files'][0]['bl
   ]
 }
 
-function componentOf({ manifest, purl, contents }: Entry): Json {
+function componentOf(entry: Entry): Json {
+  const { manifest, purl, contents } = entry
+  const inside = insideOf(entry)
   const { ref, about } = manifest
   const { path: filename, blob } = manifest.files[0]
   const website = webAddress(about.homepage)
@@ -80,11 +110,9 @@ function componentOf({ manifest, purl, contents }: Entry): Json {
       ...property('filename', filename),
       ...property('source', about.source),
       ...property('source_version', about.source_version),
-      ...contents.incomplete.flatMap(note => property('incomplete', note)),
+      ...sayGaps(contents).flatMap(gap => property('incomplete', gap)),
     ],
-    ...(contents.components.length === 0
-      ? {}
-      : { components: contents.components.map((component, n) => carried(component, purl, n)) }),
+    ...(inside.length === 0 ? {} : { components: inside }),
   }
 }
 
@@ -174,7 +202,7 @@ export const cyclonedx: Print = {
       yield comma + JSON.stringify(componentOf(entry))
       comma = ','
       top.push(entry.purl)
-      if (entry.contents.incomplete.length > 0) incomplete.push(entry.purl)
+      if (sayGaps(entry.contents).length > 0) incomplete.push(entry.purl)
     }
     yield `],"dependencies":[${JSON.stringify({ ref: 'subject', dependsOn: top })}]`
     if (incomplete.length > 0)

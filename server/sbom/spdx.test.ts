@@ -34,7 +34,7 @@ async function supplierOf(maintainer: string | undefined): Promise<unknown> {
   } as unknown as Entry['manifest']
   let text = ''
   async function* entries(): AsyncGenerator<Entry> {
-    yield { manifest, purl: 'pkg:deb/ubuntu/hello@1', contents: { components: [], incomplete: [] } }
+    yield { manifest, purl: 'pkg:deb/ubuntu/hello@1', contents: { components: [], unopened: [] } }
   }
   for await (const piece of spdx.print({ heading, entries })) text += piece
   const { packages } = JSON.parse(text) as { readonly packages: readonly { readonly supplier: string }[] }

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { fullName, vulnerabilitySource, webAddress, type Entry, type Print } from './bill.ts'
-import type { Component } from './component.ts'
+import { sayGaps, type Component } from '../contents/component.ts'
+import type { Unopened } from '../contents/reader.ts'
 import { licenseRef, spdxExpression } from './licenses.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
 // SPDXRef-[letters, digits, dot, dash]: other characters of a package URL go into the digest
-const refOf = (purl: string, n?: number): string => {
+const refOf = (purl: string, n?: number | `unopened-${number}`): string => {
   const digest = createHash('sha256')
     .update(n === undefined ? purl : `${purl}#${n}`)
     .digest('hex')
@@ -45,6 +46,7 @@ function packageOf({ manifest, purl, contents }: Entry, extracted: Extracted): J
   const { ref, about } = manifest
   const { path: filename, blob } = manifest.files[0]
   const supplier = person(about.maintainer)
+  const gaps = sayGaps(contents)
   return {
     SPDXID: refOf(purl),
     name: ref.name,
@@ -68,9 +70,7 @@ function packageOf({ manifest, purl, contents }: Entry, extracted: Extracted): J
     copyrightText: 'NOASSERTION',
     ...(about.summary === '' ? {} : { summary: about.summary }),
     ...(about.description === '' ? {} : { description: about.description }),
-    ...(contents.incomplete.length === 0
-      ? {}
-      : { comment: `Not everything it carries could be read. ${contents.incomplete.join(' ')}` }),
+    ...(gaps.length === 0 ? {} : { comment: `Not everything it carries could be read. ${gaps.join(' ')}` }),
     externalRefs: [
       purlReference(purl),
       ...manifest.findings.map(({ id, severity }) => ({
@@ -87,7 +87,7 @@ function carriedOf(component: Component, owner: string, n: number): Json {
   return {
     SPDXID: refOf(owner, n),
     name: fullName(component),
-    versionInfo: component.version,
+    ...(component.version === undefined ? {} : { versionInfo: component.version }),
     supplier: 'NOASSERTION',
     downloadLocation: 'NOASSERTION',
     filesAnalyzed: false,
@@ -95,8 +95,25 @@ function carriedOf(component: Component, owner: string, n: number): Json {
     licenseConcluded: 'NOASSERTION',
     licenseDeclared: 'NOASSERTION',
     copyrightText: 'NOASSERTION',
-    sourceInfo: `named by ${component.path}`,
+    sourceInfo: `${component.presence === 'shipped' ? 'named' : 'declared, not shipped'} by ${component.path} (${component.rule}, ${component.confidence})`,
     externalRefs: [purlReference(component.purl)],
+  }
+}
+
+/** A file that was not opened: what is in it is not in this document. */
+function closed({ path, size, why }: Unopened, owner: string, n: number): Json {
+  return {
+    SPDXID: refOf(owner, `unopened-${n}`),
+    name: path,
+    supplier: 'NOASSERTION',
+    downloadLocation: 'NOASSERTION',
+    filesAnalyzed: false,
+    primaryPackagePurpose: 'FILE',
+    licenseConcluded: 'NOASSERTION',
+    licenseDeclared: 'NOASSERTION',
+    copyrightText: 'NOASSERTION',
+    sourceInfo: `${size} bytes, not opened`,
+    comment: why,
   }
 }
 
@@ -128,12 +145,17 @@ export const spdx: Print = {
     let comma = ''
     for await (const entry of entries()) {
       const own = refOf(entry.purl)
+      const { components, unopened } = entry.contents
       relations.push(relation('SPDXRef-DOCUMENT', 'DESCRIBES', own))
       const packages = [
         packageOf(entry, extracted),
-        ...entry.contents.components.map((component, n) => carriedOf(component, entry.purl, n)),
+        ...components.map((component, n) => carriedOf(component, entry.purl, n)),
+        ...unopened.map((one, n) => closed(one, entry.purl, n)),
       ]
-      entry.contents.components.forEach((_, n) => relations.push(relation(own, 'CONTAINS', refOf(entry.purl, n))))
+      components.forEach(({ presence }, n) =>
+        relations.push(relation(own, presence === 'shipped' ? 'CONTAINS' : 'DEPENDS_ON', refOf(entry.purl, n))),
+      )
+      unopened.forEach((_, n) => relations.push(relation(own, 'CONTAINS', refOf(entry.purl, `unopened-${n}`))))
       yield comma + packages.map(one => JSON.stringify(one)).join(',')
       comma = ','
     }

@@ -2,7 +2,6 @@ import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { bind } from '../../server/core/contract.ts'
@@ -11,10 +10,10 @@ import type { Codename } from '../../server/core/identity.ts'
 import { parsePurl } from '../../server/core/purl.ts'
 import { sbom } from '../../server/features/sbom/contract.ts'
 import { sbomHandlers } from '../../server/features/sbom/handlers.ts'
+import { composeContents } from '../../server/contents/compose.ts'
 import { getFormat } from '../../server/formats/index.ts'
 import { createPool } from '../../server/files/pool.ts'
 import { createBills } from '../../server/sbom/bills.ts'
-import { createComponents } from '../../server/sbom/components.ts'
 import { referencePath } from '../support/reference-data.ts'
 import { startApp } from '../support/app.ts'
 import { buildDeb } from '../support/packages.ts'
@@ -31,14 +30,10 @@ let stock: Stock
 let call: ReturnType<typeof createCaller<typeof sbom, Parameters<(typeof sbomHandlers)['GET /sbom/export']>[0]>>['call']
 const deps = () => {
   const { db, clock, layout } = stock
-  const components = createComponents({
-    pool: createPool({ layout, clock }),
-    formats: getFormat,
-    folder: join(layout.security, 'components'),
-  })
+  const contents = composeContents({ layout, pool: createPool({ layout, clock }), version: 'test' })
   return {
     db,
-    bills: createBills({ db, clock, components, formats: getFormat, repositories, tool: '1.2.3' }),
+    bills: createBills({ db, clock, contents, formats: getFormat, repositories, tool: '1.2.3' }),
     repositories,
   }
 }
@@ -238,8 +233,9 @@ describe('a document of one package', () => {
       version: '1.0',
       files: {
         'opt/app/package-lock.json': JSON.stringify({
-          packages: { 'node_modules/lodash': { version: '4.17.20' }, 'node_modules/@a/b': { version: '1.0.0' } },
+          packages: { 'node_modules/lodash': { version: '4.17.20' } },
         }),
+        'opt/app/node_modules/@a/b/package.json': '{"name":"@a/b","version":"1.0.0"}',
         'opt/app/x.jar': 'broken',
       },
     })
@@ -248,7 +244,6 @@ describe('a document of one package', () => {
       bytes: bytes as never,
       findings: [finding('CVE-2021-23337', { package: 'pkg:npm/lodash@4.17.20' })],
     })
-    await stock.db.query('update package set paths = $1', ['opt/app/package-lock.json\nopt/app/x.jar'])
     const written = await raw('GET /sbom/{name}/{version}', {}, { name: 'app', version: '1.0' })
     expect(await cyclonedxErrors(written)).toBeNull()
     const {
@@ -261,9 +256,21 @@ describe('a document of one package', () => {
         purl: 'pkg:npm/%40a/b@1.0.0',
         group: '@a',
         name: 'b',
-        evidence: { occurrences: [{ location: 'opt/app/package-lock.json' }] },
+        scope: 'required',
+        evidence: { occurrences: [{ location: 'opt/app/node_modules/@a/b/package.json' }] },
+        properties: [
+          { name: 'gatehouse:presence', value: 'shipped' },
+          { name: 'gatehouse:rule', value: 'package-json' },
+          { name: 'gatehouse:confidence', value: 'certain' },
+        ],
       },
-      { purl: 'pkg:npm/lodash@4.17.20', name: 'lodash' },
+      { purl: 'pkg:npm/lodash@4.17.20', name: 'lodash', scope: 'optional' },
+      {
+        type: 'file',
+        name: 'opt/app/x.jar',
+        description: 'It could not be read to its end: it is no zip, whatever its name says.',
+        properties: [{ name: 'gatehouse:unopened' }, { name: 'gatehouse:size', value: '6' }],
+      },
     ])
     expect(vulnerability.affects).toEqual([
       { ref: app.components[1]['bom-ref'], versions: [{ version: '4.17.20', status: 'affected' }] },
@@ -271,12 +278,14 @@ describe('a document of one package', () => {
     expect(compositions).toEqual([{ aggregate: 'incomplete', assemblies: [app.purl] }])
     const spdx = await document('GET /sbom/{name}/{version}', { format: 'spdx' }, { name: 'app', version: '1.0' })
     expect(spdxStructure(spdx)).toEqual([])
-    expect(spdx.packages.map(({ name }: Json) => name as string)).toEqual(['app', '@a/b', 'lodash'])
+    expect(spdx.packages.map(({ name }: Json) => name as string)).toEqual(['app', '@a/b', 'lodash', 'opt/app/x.jar'])
     expect(spdx.relationships.map(({ relationshipType }: Json) => relationshipType as string)).toEqual([
       'DESCRIBES',
       'CONTAINS',
+      'DEPENDS_ON',
       'CONTAINS',
     ])
+    expect(spdx.packages[3]).toMatchObject({ primaryPackagePurpose: 'FILE', sourceInfo: '6 bytes, not opened' })
   })
 
   test('a version that is in two distributions: the published one, or the one that is asked for', async () => {
@@ -354,15 +363,11 @@ describe('a document of a distribution', () => {
         return db.query(...args)
       },
     }
-    const components = createComponents({
-      pool: createPool(stock),
-      formats: getFormat,
-      folder: join(stock.layout.security, 'components'),
-    })
+    const contents = composeContents({ layout: stock.layout, pool: createPool(stock), version: 'test' })
     const bill = await createBills({
       db: counted as never,
       clock: stock.clock,
-      components,
+      contents,
       formats: getFormat,
       repositories,
       tool: '1',

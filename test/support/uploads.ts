@@ -24,6 +24,7 @@ import { deb } from '../../server/formats/deb/index.ts'
 import { hasTree, switchesFor } from '../../server/formats/index.ts'
 import { systemClock } from '../../server/lib/clock.ts'
 import { createDigestThreads } from '../../server/lib/digest.ts'
+import { composeContents } from '../../server/contents/compose.ts'
 import { createGate } from '../../server/pipeline/gate.ts'
 import { createArrivals } from '../../server/lib/arrivals.ts'
 import { createPackageSigning } from '../../server/pipeline/package-signing.ts'
@@ -275,6 +276,7 @@ export function openUploads(): Uploads {
       signing: createPackageSigning({ spool, keyring, settings, clock: systemClock }),
       unpacking: createUnpacking(),
       copies,
+      contents: composeContents({ layout, pool: createPool({ layout, clock: systemClock }), version: 'test' }),
       clock: systemClock,
     })
     return {

@@ -27,35 +27,25 @@ export function listStale(
   )
 }
 
+/** Served and waiting packages between two numbers, the newest first. */
+export function listNewest(
+  db: Queryable,
+  viewer: Viewer,
+  { before, after, limit }: { readonly before: number; readonly after: number; readonly limit: number },
+): Promise<ScannedPackage[]> {
+  const { values, add } = params(before, after, limit)
+  return db.query<ScannedPackage>(
+    `
+    select id, manifest, facts from package
+    where id < $1 and id > $2 and state in ('published', 'pending_review') and ${seenBy(viewer, add, 'codename')}
+    order by id desc limit $3`,
+    values,
+  )
+}
+
 /** The highest number of a package. */
 export async function lastId(db: Queryable): Promise<number> {
   return (await db.first<{ id: number | null }>('select max(id) as id from package'))?.id ?? 0
-}
-
-/**
- * Served and waiting packages that were never scanned again and have a path that matches, in the order of their ids.
- * @param candidates  a regular expression of PostgreSQL over the list of a package's paths
- * @param upTo  the last id to look at, `after` the last one that was
- */
-export function listNew(
-  db: Queryable,
-  viewer: Viewer,
-  {
-    candidates,
-    after,
-    upTo,
-    limit,
-  }: { readonly candidates: string; readonly after: number; readonly upTo: number; readonly limit: number },
-): Promise<ScannedPackage[]> {
-  const { values, add } = params(after, upTo, candidates, limit)
-  return db.query(
-    `
-    select id, manifest, facts from package
-    where id > $1 and id <= $2 and scanned_at is null and state in ('published', 'pending_review') and paths ~ $3
-      and ${seenBy(viewer, add, 'codename')}
-    order by id limit $4`,
-    values,
-  )
 }
 
 /** Packages that have findings, in the order of their ids. */

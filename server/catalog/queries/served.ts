@@ -1,4 +1,3 @@
-import type { PackageRef } from '../../core/identity.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { IndexedManifest } from './search.ts'
@@ -37,55 +36,32 @@ export async function countServed(db: Queryable, viewer: Viewer, codename: strin
   return row?.total ?? 0
 }
 
-/** A package as a bill shows it. `carries` says whether one of its paths may name components. */
-export interface Stored {
-  readonly manifest: IndexedManifest
-  readonly carries: boolean
-}
-
 /** These packages, in the given order, without those deleted meanwhile. */
-export function readPackages(
-  db: Queryable,
-  viewer: Viewer,
-  { ids, candidates }: { readonly ids: readonly number[]; readonly candidates: string },
-): Promise<Stored[]> {
-  const { values, add } = params(ids, candidates)
-  return db.query<Stored>(
+export async function readPackages(db: Queryable, viewer: Viewer, ids: readonly number[]): Promise<IndexedManifest[]> {
+  const { values, add } = params(ids)
+  const rows = await db.query<{ readonly manifest: IndexedManifest }>(
     `
-    select p.manifest, p.paths ~ $2 as carries from unnest($1::bigint[]) with ordinality as wanted (id, n) join package p using (id)
+    select p.manifest from unnest($1::bigint[]) with ordinality as wanted (id, n) join package p using (id)
     where ${seenBy(viewer, add, 'p.codename')} order by wanted.n`,
     values,
   )
+  return rows.map(({ manifest }) => manifest)
 }
 
 /** One package of a name and version: published before others, in the order of every list. */
-export function findPackage(
+export async function findPackage(
   db: Queryable,
   viewer: Viewer,
-  { name, version, arch, distribution, candidates }: VersionPlace & { readonly candidates: string },
-): Promise<Stored | undefined> {
-  const { values, add } = params(name, version, arch ?? null, distribution ?? null, candidates)
-  return db.first<Stored>(
+  { name, version, arch, distribution }: VersionPlace,
+): Promise<IndexedManifest | undefined> {
+  const { values, add } = params(name, version, arch ?? null, distribution ?? null)
+  const row = await db.first<{ readonly manifest: IndexedManifest }>(
     `
-    select p.manifest, p.paths ~ $5 as carries from package p
+    select p.manifest from package p
     where p.name = $1 and p.version = $2 and ($3::text is null or p.arch = $3) and ($4::text is null or p.codename = $4)
       and ${seenBy(viewer, add, 'p.codename')}
     order by (p.state = 'published') desc, p.codename, p.arch, p.id limit 1`,
     values,
   )
-}
-
-/** Whether any path of a package matches. */
-export async function mayCarry(
-  db: Queryable,
-  viewer: Viewer,
-  { format, codename, name, version, arch, candidates }: PackageRef & { readonly candidates: string },
-): Promise<boolean> {
-  const { values, add } = params(format, codename, name, version, arch, candidates)
-  const row = await db.first<{ carries: boolean }>(
-    `select paths ~ $6 as carries from package
-    where format = $1 and codename = $2 and name = $3 and version = $4 and arch = $5 and ${seenBy(viewer, add, 'codename')}`,
-    values,
-  )
-  return row?.carries ?? false
+  return row?.manifest
 }

@@ -1,0 +1,46 @@
+import { malformed, quote } from '../../lib/limited.ts'
+import { padded, TRAILER, typeOfMode } from '../../lib/cpio.ts'
+import type { OpenFile, OtherMember } from '../reader.ts'
+import type { Source } from '../source.ts'
+import { cleanPath } from './tar.ts'
+
+const HEADER = 110
+const MAX_NAME = 4097
+
+/** Whether these are the first bytes of a cpio with names, of the form newc. */
+export const isCpio = (head: Buffer): boolean => /^07070[12]$/.test(head.toString('latin1', 0, 6))
+
+function field(header: Buffer, n: number): number {
+  const digits = header.toString('latin1', 6 + n * 8, 14 + n * 8)
+  return /^[0-9a-fA-F]{8}$/.test(digits)
+    ? parseInt(digits, 16)
+    : malformed(`a cpio header holds ${quote(digits)} where a number belongs`)
+}
+
+/**
+ * The files of a cpio in its order. Source: cpio(5), "New ASCII Format"
+ * @param place  before each path: empty, or `app.cpio!/`
+ * @throws Malformed where it is damaged
+ */
+export async function* cpioFiles(
+  source: Source,
+  { place, entries }: { readonly place: string; readonly entries: number },
+): AsyncGenerator<OpenFile | OtherMember> {
+  for (let n = 0; n <= entries; n++) {
+    const header = (await source.take(HEADER)) ?? malformed('the cpio is cut off')
+    if (!isCpio(header)) malformed('the cpio goes on without the header of a file')
+    const [mode, size, nameSize] = [field(header, 1), field(header, 6), field(header, 11)]
+    if (nameSize < 1 || nameSize > MAX_NAME) malformed(`the cpio holds a name of ${nameSize} bytes`)
+    const name = ((await source.take(nameSize)) ?? malformed('the cpio is cut off')).toString('utf8', 0, nameSize - 1)
+    await source.skip(padded(HEADER + nameSize) - HEADER - nameSize)
+    if (name === TRAILER) return
+    const path = `${place}${cleanPath(name)}`
+    if (typeOfMode(mode) === 'file') yield await source.file(path, size)
+    else {
+      yield { other: path }
+      await source.skip(size)
+    }
+    await source.skip(padded(size) - size)
+  }
+  malformed(`the cpio holds more than ${entries} entries`)
+}

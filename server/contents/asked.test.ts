@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import { componentAt } from './component.ts'
+import { askedOf, isMatchedBy } from './asked.ts'
+import type { Found } from './reader.ts'
+
+const shipped = { presence: 'shipped', rule: 'r', confidence: 'certain' } as const satisfies Partial<Found>
+const askedAbout = (...components: readonly ReturnType<typeof componentAt>[]) => askedOf({ components, unopened: [] })
+
+test.each([
+  [
+    { type: 'npm', namespace: '@babel', name: 'core', version: '7.0.0' },
+    { ecosystem: 'npm', name: '@babel/core', version: '7.0.0' },
+  ],
+  [
+    { type: 'maven', namespace: 'org.apache.logging.log4j', name: 'log4j-core', version: '2.14.1' },
+    { ecosystem: 'maven', name: 'org.apache.logging.log4j:log4j-core', version: '2.14.1' },
+  ],
+  [
+    { type: 'golang', namespace: 'golang.org/x', name: 'net', version: 'v0.1.0+incompatible' },
+    { ecosystem: 'go', name: 'golang.org/x/net', version: '0.1.0' },
+  ],
+  [
+    { type: 'pypi', name: 'Zope.Interface', version: '5' },
+    { ecosystem: 'pypi', name: 'zope-interface', version: '5' },
+  ],
+  [
+    { type: 'cargo', name: 'time', version: '0.1.43' },
+    { ecosystem: 'crates', name: 'time', version: '0.1.43' },
+  ],
+])('%j is asked about as %j', (found, query) => {
+  const component = componentAt({ ...found, ...shipped }, 'opt/app/lock')
+  expect(askedAbout(component)).toEqual([query])
+  expect([isMatchedBy(component, query), isMatchedBy(component, { ...query, version: '9' })]).toEqual([true, false])
+})
+
+test('what the distribution packaged itself, and what has no coordinates, is not asked about', () => {
+  expect(
+    askedAbout(
+      componentAt(
+        { type: 'pypi', name: 'requests', version: '2', ...shipped },
+        'usr/lib/python3/dist-packages/requests-2.dist-info/METADATA',
+      ),
+      componentAt({ type: 'generic', name: 'x', version: '1', ...shipped }, 'opt/x-1.jar'),
+    ),
+  ).toEqual([])
+})
+
+test('what is only declared is asked about where a compiled program does not say what was built in', () => {
+  const lock = componentAt(
+    { type: 'cargo', name: 'time', version: '0.1.43', ...shipped, presence: 'declared' },
+    'Cargo.lock',
+  )
+  const wanted = componentAt(
+    { type: 'npm', name: 'a', version: '1.0.0', ...shipped, presence: 'declared' },
+    'yarn.lock',
+  )
+  const built = componentAt({ type: 'cargo', name: 'libc', version: '0.2.1', ...shipped }, 'usr/bin/app')
+  const query = { ecosystem: 'crates', name: 'time', version: '0.1.43' }
+  expect(askedOf({ components: [lock, wanted], unopened: [] })).toEqual([])
+  expect(askedOf({ components: [lock, wanted], unopened: [], hasPrograms: true })).toEqual([query])
+  expect(askedOf({ components: [lock, built], unopened: [], hasPrograms: true })).toEqual([
+    { ecosystem: 'crates', name: 'libc', version: '0.2.1' },
+  ])
+})
+
+test('what has no version, or a reason not to be asked about, is listed only', () => {
+  expect(
+    askedAbout(
+      componentAt({ type: 'npm', name: 'a', version: undefined, ...shipped }, 'a'),
+      componentAt({ type: 'npm', name: 'b', version: '1.0.0', ...shipped, unasked: 'It is private.' }, 'b'),
+    ),
+  ).toEqual([])
+})

@@ -1,0 +1,55 @@
+import { parsePurl } from '../core/purl.ts'
+import type { EmbeddedPackage } from '../scanners/scanner.ts'
+import type { Component, Contents } from './component.ts'
+
+/** The ecosystem of advisories for each type of package URL, and how advisories spell names in it. */
+const ECOSYSTEMS: Readonly<
+  Record<string, { readonly ecosystem: string; readonly joined: string; readonly version?: (text: string) => string }>
+> = {
+  npm: { ecosystem: 'npm', joined: '/' },
+  pypi: { ecosystem: 'pypi', joined: '/' },
+  maven: { ecosystem: 'maven', joined: ':' },
+  golang: { ecosystem: 'go', joined: '/', version: text => text.replace(/^v/, '').replace(/\+incompatible$/, '') },
+  cargo: { ecosystem: 'crates', joined: '/' },
+}
+
+/** Ecosystems whose programs keep no list of what was built in, unless they were told to. */
+const COMPILED: ReadonlySet<string> = new Set(['cargo', 'golang'])
+
+/** A component as advisories spell it; undefined where none can be asked for. */
+function spelled({ purl: text, version, unasked }: Component): EmbeddedPackage | undefined {
+  const purl = parsePurl(text)
+  const known = ECOSYSTEMS[purl?.type ?? '']
+  if (purl === undefined || known === undefined || version === undefined || unasked !== undefined) return undefined
+  const { ecosystem, joined, version: spell = text => text } = known
+  return {
+    ecosystem,
+    name: purl.namespace === undefined ? purl.name : `${purl.namespace}${joined}${purl.name}`,
+    version: spell(version),
+  }
+}
+
+const typeOf = ({ purl }: Component): string => purl.slice('pkg:'.length, purl.indexOf('/'))
+
+/**
+ * The components that advisories are asked about. Leaves out what the distribution packaged itself, since its own
+ * advisories cover that with versions that have its fixes in them, and what is only declared. A declaration counts for
+ * compiled programs where none of them says what was built in.
+ */
+export function askedOf({ components, hasPrograms }: Contents): EmbeddedPackage[] {
+  const named = new Set(components.filter(({ presence }) => presence === 'shipped').map(typeOf))
+  const isThere = (component: Component): boolean => {
+    const type = typeOf(component)
+    return component.presence === 'shipped' || (hasPrograms === true && COMPILED.has(type) && !named.has(type))
+  }
+  return components.flatMap(component => {
+    const asked = component.packaged === true || !isThere(component) ? undefined : spelled(component)
+    return asked === undefined ? [] : [asked]
+  })
+}
+
+/** Whether a finding was matched with this component. */
+export function isMatchedBy(component: Component, matched: EmbeddedPackage): boolean {
+  const asked = spelled(component)
+  return asked?.ecosystem === matched.ecosystem && asked.name === matched.name && asked.version === matched.version
+}

@@ -1,0 +1,109 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { FormatId } from '../core/identity.ts'
+import { receivedSha256, type Manifest } from '../core/manifest.ts'
+import { readPooled, type Pool } from '../files/pool.ts'
+import type { SpooledFile } from '../files/spool.ts'
+import type { Unpacked } from '../files/unpacked.ts'
+import type { Format } from '../formats/format.ts'
+import { writeAtomic } from '../lib/atomic.ts'
+import { createKeyedLock } from '../lib/keyed-lock.ts'
+import { NOTHING, type Contents } from './component.ts'
+import { LIMITS } from './limits.ts'
+import { READERS, READERS_VERSION } from './readers.ts'
+import { createRoom } from './room.ts'
+import { UNPACKERS } from './unpackers.ts'
+import { walk } from './walk.ts'
+
+/** The parts of a known package that are needed here. */
+export type Carrier = Pick<Manifest, 'ref' | 'files' | 'kind'>
+
+/** A package whose bytes are at hand. */
+export interface Read {
+  readonly format: Pick<Format, 'inner'>
+  readonly file: SpooledFile
+  readonly unpacked?: Pick<Unpacked, 'read'> | undefined
+}
+
+/** What packages carry inside, each read once and kept by its digest. */
+export interface ContentsOf {
+  /** Of a file that has just arrived. @throws the signal's reason; bad_package */
+  read(what: Read, signal: AbortSignal): Promise<Contents>
+  /** Of a package in the pool; a source package carries nothing that is installed. @throws as `read` */
+  of(carrier: Carrier, signal: AbortSignal): Promise<Contents>
+  /** What is kept of it; undefined while nobody has read it with the readers of this version. */
+  known(carrier: Carrier): Promise<Contents | undefined>
+}
+
+export interface ContentsDeps {
+  readonly pool: Pick<Pool, 'locate'>
+  readonly formats: (id: FormatId) => Pick<Format, 'inner'>
+  /** `security/contents`: a cache that may be removed at any time. */
+  readonly folder: string
+  /** Where files that are too large for memory are held while they are read. */
+  readonly incoming: string
+  /** Of this program: other readers, other contents. */
+  readonly version: string
+}
+
+/** Reads a package now, whatever is kept of it. */
+export function readContents(
+  { format, file, unpacked }: Read,
+  { incoming, signal, limits = LIMITS }: { incoming: string; signal: AbortSignal; limits?: typeof LIMITS },
+): Promise<Contents> {
+  return walk(format.inner(file, unpacked), {
+    readers: READERS,
+    unpackers: UNPACKERS,
+    room: createRoom(incoming, limits),
+    signal,
+  })
+}
+
+async function readKept(path: string): Promise<Contents | undefined> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as Contents
+  } catch {
+    return undefined // absent or damaged: a cache is made again
+  }
+}
+
+/** Makes the reader and its cache, without what readers of other versions kept. */
+export function createContents({ pool, formats, folder, incoming, version }: ContentsDeps): ContentsOf {
+  const lock = createKeyedLock()
+  const generation = `${version.replace(/[^\w.-]/g, '_')}-${READERS_VERSION}`
+  const pathOf = (digest: string): string => join(folder, generation, digest.slice(0, 2), `${digest}.json`)
+
+  let isSwept: Promise<void> | undefined
+  const sweep = async (): Promise<void> => {
+    const names = await readdir(folder).catch(() => [])
+    await Promise.all(
+      names.filter(name => name !== generation).map(name => rm(join(folder, name), { recursive: true, force: true })),
+    )
+  }
+
+  async function keep(digest: string, read: () => Promise<Contents>): Promise<Contents> {
+    const path = pathOf(digest)
+    const kept = await readKept(path)
+    if (kept !== undefined) return kept
+    return lock.run(digest, async () => {
+      const meanwhile = await readKept(path)
+      if (meanwhile !== undefined) return meanwhile
+      const contents = await read()
+      await (isSwept ??= sweep())
+      await mkdir(dirname(path), { recursive: true })
+      await writeAtomic(path, JSON.stringify(contents))
+      return contents
+    })
+  }
+
+  return {
+    read: (what, signal) => keep(what.file.blob.sha256, () => readContents(what, { incoming, signal })),
+    async of({ ref, files, kind }, signal) {
+      if (kind === 'source') return NOTHING
+      return keep(receivedSha256(files[0]), async () =>
+        readContents({ format: formats(ref.format), file: await readPooled(pool, files) }, { incoming, signal }),
+      )
+    },
+    known: async ({ files, kind }) => (kind === 'source' ? NOTHING : readKept(pathOf(receivedSha256(files[0])))),
+  }
+}

@@ -1,0 +1,196 @@
+import { isRefusal } from '../core/errors.ts'
+import type { InnerStream } from '../formats/format.ts'
+import { Malformed } from '../lib/limited.ts'
+import { machineFaultOf } from '../lib/machine-faults.ts'
+import { cpioFiles, isCpio } from './archives/cpio.ts'
+import { isTar, tarFiles } from './archives/tar.ts'
+import { componentAt, sortComponents, type Component, type Contents } from './component.ts'
+import { HEAD_BYTES } from './open-file.ts'
+import type { Found, OpenFile, OtherMember, Reader, Room, Unopened, Unpacker } from './reader.ts'
+import { Spent } from './room.ts'
+import { sourceOfStream } from './source.ts'
+
+/** What reads a package. */
+export interface WalkDeps {
+  readonly readers: readonly Reader[]
+  readonly unpackers: readonly Unpacker[]
+  readonly room: Room
+  readonly signal: AbortSignal
+}
+
+const MOST_UNOPENED = 500
+/** What is installed; everything else in a package stands under its own name. */
+const PAYLOADS: ReadonlySet<string> = new Set(['data.tar', 'payload.cpio'])
+const MAX_PAYLOAD_ENTRIES = 300_000
+
+interface Named {
+  readonly found: Found
+  readonly file: string
+}
+
+/** A program or library as a loader takes it: ELF, PE, Mach-O. */
+const isProgram = (head: Buffer): boolean =>
+  head.toString('latin1', 0, 4) === '\x7fELF' ||
+  (head.toString('latin1', 0, 2) === 'MZ' && head.length === HEAD_BYTES) ||
+  ['cffaedfe', 'cefaedfe'].includes(head.toString('hex', 0, 4))
+
+/** Why a file was not read, in one sentence, whatever its reader threw. @throws what ends the reading of the package */
+function whyNot(error: unknown): string {
+  if (error instanceof Spent) throw error
+  const why = error instanceof Malformed ? error.why : error instanceof Error ? error.message : String(error)
+  if (machineFaultOf(error) !== undefined) throw new Spent(`The package could not be read to its end: ${why}.`, error)
+  return `It could not be read to its end: ${why.replace(/\.$/, '')}.`
+}
+
+/** The paths of a package, to look up whether something is there. */
+function createPaths() {
+  const paths = new Set<string>()
+  const folders = new Set<string>()
+  const add = (path: string): void => {
+    paths.add(path)
+    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
+      const folder = path.slice(0, at)
+      if (folders.has(folder)) return
+      folders.add(folder)
+    }
+  }
+  return { add, has: (path: string): boolean => paths.has(path) || folders.has(path.replace(/\/$/, '')) }
+}
+
+/** Reads the files of one package, one after the other, and those of the archives among them. */
+function createWalk({ readers, unpackers, room, signal }: WalkDeps) {
+  const named: Named[] = []
+  const unopened = new Map<string, Unopened>()
+  const paths = createPaths()
+  let more = 0
+  let hasPrograms = false
+
+  const leave = (one: Unopened): void => {
+    if (unopened.has(one.path)) return
+    if (unopened.size < MOST_UNOPENED) unopened.set(one.path, one)
+    else more++
+  }
+
+  async function read(reader: Reader, file: OpenFile): Promise<void> {
+    try {
+      const reading = await reader.read(file)
+      for (const found of reading.found) named.push({ found, file: file.path })
+      for (const one of reading.unopened ?? []) leave(one)
+    } catch (error) {
+      leave({ path: file.path, size: file.size, why: whyNot(error) })
+    }
+    if (named.length > room.limits.components)
+      throw new Spent(`The package names more than ${room.limits.components} components; the rest was not read.`)
+  }
+
+  async function unpack(unpacker: Unpacker, file: OpenFile, depth: number): Promise<void> {
+    const { path, size } = file
+    if (depth > room.limits.depth)
+      return leave({ path, size, why: `It lies more than ${room.limits.depth} archives deep.` })
+    try {
+      for await (const inner of unpacker.files(file, room)) {
+        if ('why' in inner) leave(inner)
+        else await visit(inner, depth)
+      }
+    } catch (error) {
+      leave({ path, size, why: whyNot(error) })
+    }
+  }
+
+  async function visit(file: OpenFile | OtherMember, depth: number): Promise<void> {
+    signal.throwIfAborted()
+    room.enter()
+    paths.add('other' in file ? file.other : file.path)
+    if ('other' in file || file.size === 0) return
+    hasPrograms ||= isProgram(file.head)
+    for (const reader of readers) if (reader.wants(file)) await read(reader, file)
+    for (const unpacker of unpackers) if (unpacker.wants(file)) await unpack(unpacker, file, depth + 1)
+  }
+
+  return {
+    visit,
+    result(cut: string | undefined): Contents {
+      const components = named.map(({ found, file }): Component => {
+        const isLeftover = found.presence === 'shipped' && found.needs?.some(paths.has) === false
+        return componentAt(isLeftover ? { ...found, presence: 'declared' } : found, file)
+      })
+      return {
+        components: sortComponents(components),
+        unopened: [...unopened.values()].sort((a, b) => (a.path < b.path ? -1 : 1)),
+        ...(more === 0 ? {} : { more }),
+        ...(cut === undefined ? {} : { cut }),
+        ...(hasPrograms ? { hasPrograms } : {}),
+      }
+    },
+  }
+}
+
+/** The files of one inner stream of a package: a tar, a cpio, or one file that is neither. */
+async function* filesOf(inner: InnerStream, room: Room): AsyncGenerator<OpenFile | OtherMember> {
+  const place = PAYLOADS.has(inner.name) ? '' : `${inner.name}!/`
+  const peeked = await peek(inner.open())
+  if (peeked === undefined) return
+  const source = sourceOfStream(peeked.chunks, room)
+  const limits = { place, entries: MAX_PAYLOAD_ENTRIES }
+  try {
+    if (isTar(peeked.head)) yield* tarFiles(source, limits)
+    else if (isCpio(peeked.head)) yield* cpioFiles(source, limits)
+    else {
+      const file = await room.hold(inner.name, peeked.chunks)
+      try {
+        yield file
+      } finally {
+        await file.close()
+      }
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+/** The first bytes of a stream, and all of it; undefined for an empty one. */
+async function peek(
+  chunks: AsyncIterable<Buffer>,
+): Promise<{ readonly head: Buffer; readonly chunks: AsyncGenerator<Buffer> } | undefined> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  const first: Buffer[] = []
+  let bytes = 0
+  while (bytes < HEAD_BYTES) {
+    const next = await iterator.next()
+    if (next.done === true) break
+    first.push(next.value)
+    bytes += next.value.length
+  }
+  if (bytes === 0) return undefined
+  const head = first.length === 1 && first[0] !== undefined ? first[0] : Buffer.concat(first)
+  async function* all(): AsyncGenerator<Buffer> {
+    try {
+      yield head
+      for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value
+    } finally {
+      await iterator.return?.()
+    }
+  }
+  return { head, chunks: all() }
+}
+
+/**
+ * Reads a package once: every file goes through all readers, and every archive is taken apart. Whatever was not read is
+ * named in the result.
+ * @throws the signal's reason; what `streams` throws
+ */
+export async function walk(streams: AsyncIterable<InnerStream>, deps: WalkDeps): Promise<Contents> {
+  const { visit, result } = createWalk(deps)
+  try {
+    for await (const inner of streams) {
+      for await (const file of filesOf(inner, deps.room)) await visit(file, 0)
+    }
+  } catch (error) {
+    deps.signal.throwIfAborted()
+    if (error instanceof Spent) return result(error.why)
+    if (error instanceof Malformed) return result(`The payload could not be read to its end: ${error.why}.`)
+    if (isRefusal(error, 'bad_package')) return result(`The package could not be read to its end. ${error.message}`)
+    throw error
+  }
+  return result(undefined)
+}

@@ -26,8 +26,8 @@ function openString(value: string): string | undefined {
 }
 
 /**
- * The tables of an array of tables, in the TOML that package managers write: a field a line. Reads no other TOML, so
- * nothing is built but what is asked for.
+ * The tables of one name, alone or in an array, in the TOML that package managers write: a field a line. Reads no other
+ * TOML, so nothing is built but what is asked for.
  */
 export function* tomlTables(text: string, name: string): Generator<TomlTable> {
   let table: Map<string, string> | undefined
@@ -38,11 +38,11 @@ export function* tomlTables(text: string, name: string): Generator<TomlTable> {
       if (line.includes(until)) until = undefined
       continue
     }
-    const [, brackets, header] = /^(\[\[?) ?([^[\]"]+?) ?\]\]?$/.exec(line) ?? []
+    const [, header] = /^\[\[? ?([^[\]"]+?) ?\]\]?$/.exec(line) ?? []
     if (header !== undefined) {
       const isSub = header.startsWith(`${name}.`)
       if (!isSub && table !== undefined) yield table
-      if (!isSub) table = brackets === '[[' && header === name ? new Map<string, string>() : undefined
+      if (!isSub) table = header === name ? new Map<string, string>() : undefined
       prefix = isSub ? `${header.slice(name.length + 1)}.` : ''
       continue
     }

@@ -3,7 +3,6 @@ const PURPOSES: Readonly<Record<string, string>> = {
   '@fastify/busboy': 'multipart uploads, read as they arrive',
   '@koa/router': 'routes of the HTTP server',
   '@napi-rs/lzma': 'xz and lzma: unpacking packages, compressing indexes',
-  '@renovatebot/pep440': 'order of Python versions',
   '@sinclair/typebox': 'schemas of requests, answers and settings',
   'ae-cvss-calculator': 'scores of CVSS vectors',
   'bcrypt': 'hashes of passwords',

@@ -27,6 +27,22 @@ test.each([
     { type: 'cargo', name: 'time', version: '0.1.43' },
     { ecosystem: 'crates', name: 'time', version: '0.1.43' },
   ],
+  [
+    { type: 'gem', name: 'rack', version: '2.0.1' },
+    { ecosystem: 'rubygems', name: 'rack', version: '2.0.1' },
+  ],
+  [
+    { type: 'composer', namespace: 'symfony', name: 'http-kernel', version: 'v4.4.0' },
+    { ecosystem: 'packagist', name: 'symfony/http-kernel', version: 'v4.4.0' },
+  ],
+  [
+    { type: 'swift', namespace: 'github.com/apple', name: 'swift-nio', version: '2.0.0' },
+    { ecosystem: 'swift', name: 'github.com/apple/swift-nio', version: '2.0.0' },
+  ],
+  [
+    { type: 'githubactions', namespace: 'tj-actions', name: 'changed-files', version: 'v45' },
+    { ecosystem: 'actions', name: 'tj-actions/changed-files', version: 'v45' },
+  ],
 ])('%j is asked about as %j', (found, query) => {
   const component = componentAt({ ...found, ...shipped }, 'opt/app/lock')
   expect(askedAbout(component)).toEqual([query])

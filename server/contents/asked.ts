@@ -11,6 +11,17 @@ const ECOSYSTEMS: Readonly<
   maven: { ecosystem: 'maven', joined: ':' },
   golang: { ecosystem: 'go', joined: '/', version: text => text.replace(/^v/, '').replace(/\+incompatible$/, '') },
   cargo: { ecosystem: 'crates', joined: '/' },
+  gem: { ecosystem: 'rubygems', joined: '/' },
+  composer: { ecosystem: 'packagist', joined: '/' },
+  nuget: { ecosystem: 'nuget', joined: '/' },
+  pub: { ecosystem: 'pub', joined: '/' },
+  hex: { ecosystem: 'hex', joined: '/' },
+  hackage: { ecosystem: 'hackage', joined: '/' },
+  cran: { ecosystem: 'cran', joined: '/' },
+  swift: { ecosystem: 'swift', joined: '/' },
+  // SBOMs name actions by either type
+  githubactions: { ecosystem: 'actions', joined: '/' },
+  github: { ecosystem: 'actions', joined: '/' },
 }
 
 /** Ecosystems whose programs keep no list of what was built in, unless they were told to. */

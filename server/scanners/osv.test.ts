@@ -161,7 +161,7 @@ test('a package that carries what no loaded advisories are about is covered in p
   expect([
     part.coverage,
     part.findings,
-    part.said.endsWith('No advisories for the maven and pypi packages that it carries inside are loaded.'),
+    part.said.endsWith('No advisories for the Maven and PyPI packages that it carries inside are loaded.'),
   ]).toEqual(['partial', [], true])
 })
 test('a version that cannot be compared is named, with the package it is of', async () => {

@@ -5,7 +5,7 @@ import { EngineUnavailable, type DistributionCoverage, type ScanSubject, type Vu
 import { cveOf } from '../vulndb/advisory.ts'
 import { coverageOf, NO_DATA } from '../vulndb/match/coverage.ts'
 import type { Database, Snapshot } from '../vulndb/store/database.ts'
-import { ecosystemOf, spellName } from '../vulndb/match/ecosystems.ts'
+import { ecosystemOf, labelOf, spellName } from '../vulndb/match/ecosystems.ts'
 import { createFeedChecks } from '../vulndb/feeds/feed-state.ts'
 import { matchPackage, sourceOf } from '../vulndb/match/match.ts'
 import type { Matched, PackageQuery } from '../vulndb/match/matching-rules.ts'
@@ -61,7 +61,7 @@ function gapsOf(
     .slice(0, MOST_NAMED)
     .map(({ name, version }) => `${version} of ${name}`)
     .join(', ')
-  const ecosystems = [...new Set(unknown.map(({ ecosystem }) => ecosystem))].join(' and ')
+  const ecosystems = [...new Set(unknown.map(({ ecosystem }) => labelOf(ecosystem)))].join(' and ')
   return [
     ...(versions === '' ? [] : [`The version ${versions} is none that its advisories can be compared with.`]),
     ...(ecosystems === '' ? [] : [`No advisories for the ${ecosystems} packages that it carries inside are loaded.`]),
@@ -91,7 +91,7 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
 
   async function ask(snapshot: Snapshot, query: PackageQuery): Promise<Matched> {
     const spelled = { ...query, name: spellName(query.ecosystem, query.name) }
-    const names = [spelled.name, sourceOf(spelled).name]
+    const names = [spelled.name, query.name, sourceOf(spelled).name]
     const { findings, isUnreadable } = matchPackage(spelled, await snapshot.rows(query.ecosystem, names), orders)
     return {
       isUnreadable,

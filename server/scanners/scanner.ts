@@ -20,7 +20,7 @@ export interface EngineStatus {
   readonly silence?: 'not_set_up' | 'no_answer'
 }
 
-/** `ecosystem` is `pypi`, `npm`, `maven`, `go`, `crates`, or a distribution's release such as `debian-12`. */
+/** `ecosystem` is one of `OSV_LANGUAGES` such as `pypi`, or a distribution's release such as `debian-12`. */
 export interface EmbeddedPackage {
   readonly ecosystem: string
   readonly name: string

@@ -1,3 +1,4 @@
+import { OSV_ECOSYSTEMS } from '../core/osv-ecosystems.ts'
 import {
   ACTIONS,
   bool,
@@ -95,8 +96,8 @@ export const security = section('Vulnerability data of the embedded engine.', {
     minute: int(20, MINUTE, 'Minute of that hour.', 'min'),
     osv_url: text('', 'Folder of OSV dumps: <ecosystem>/all.zip lies below it.', { ...URL_OR_EMPTY }),
     osv_ecosystems: text(
-      'Debian, Ubuntu, Alpine, AlmaLinux, Rocky Linux, Red Hat, openSUSE, npm, PyPI, Maven',
-      'Ecosystems that are fetched from there, separated by commas.',
+      OSV_ECOSYSTEMS.join(', '),
+      'Ecosystems that are fetched from there, separated by commas; those of the default are all that are read.',
     ),
     debian_tracker_url: text('', 'JSON of the Debian security tracker.', { ...URL_OR_EMPTY }),
     alpine_secdb_url: text('', "Folder of Alpine's secdb: v3.20/main.json and the like lie below it.", {

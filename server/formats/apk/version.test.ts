@@ -28,6 +28,10 @@ const ASCENDING = [
   '0.1.0a',
   '0.1.0a-r1',
   '0.1.0b',
+  '0.1.0b1',
+  '0.1.0b1-r1',
+  '0.1.0b2',
+  '0.1.0b10',
   '0.1.00',
   '0.1.001',
   '0.1.002',
@@ -83,12 +87,20 @@ test.each([
   expect(beginsAs(version, prefix)).toBe(expected)
 })
 
-test.each(['1', '1.2.3', '1a', '1.0_rc1_p3-r4', '1.0~0123abcdef-r1', '1.0_git', '20240101-r0', '0'])(
-  '%s is a version',
-  version => {
-    expect(complainVersion(version)).toBeUndefined()
-  },
-)
+test.each([
+  '1',
+  '1.2.3',
+  '1a',
+  '1.0_rc1_p3-r4',
+  '1.0~0123abcdef-r1',
+  '6.6.2p1-r0',
+  '1a1',
+  '1.0_git',
+  '20240101-r0',
+  '0',
+])('%s is a version', version => {
+  expect(complainVersion(version)).toBeUndefined()
+})
 
 test.each([
   '',
@@ -97,8 +109,8 @@ test.each([
   '1.',
   '1..2',
   '1ab',
-  '1a1',
   '1a.1',
+  '1a1bc',
   '1_',
   '1_foo',
   '1_alphabet',

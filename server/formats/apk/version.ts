@@ -2,8 +2,8 @@
  * Alpine versions: `1.2.3a_alpha4~0123abc-r5`: numbers, a letter, suffixes with numbers, a commit, a revision.
  * Source: apk-tools 3, src/version.c and apk-package(5). apk-tools 2 differs where a number behind a dot has leading
  * zeros (2: more zeros are less, `8.2.0 > 8.2.001`; 3: as text, `8.2.0 < 8.2.001`) and knows no commit. The order here
- * is that of 3, which keeps every example that 2 tests itself with, and which its clients move to; no version of
- * Alpine's own differs.
+ * is that of 3, which keeps every example that 2 tests itself with, and which its clients move to. Only a number behind
+ * a letter, as in OpenSSH's `6.6.2p1`, is ordered as 2 does: to 3 it is no version any more, but Alpine had some.
  */
 type Kind = 'digit' | 'letter' | 'suffix' | 'number' | 'commit' | 'revision' | 'end' | 'invalid'
 interface Token {
@@ -18,6 +18,8 @@ const AFTER = ['cvs', 'svn', 'git', 'hg', 'p']
 const RULES: readonly { readonly kind: Kind; readonly after: readonly Kind[]; readonly pattern: RegExp }[] = [
   { kind: 'letter', after: ['digit'], pattern: /([a-z])/y },
   { kind: 'digit', after: ['digit'], pattern: /\.(\d+)/y },
+  // as in `5.7.1p1`: only apk-tools 2 has it, and versions of Alpine up to 3.16
+  { kind: 'digit', after: ['letter'], pattern: /0*(\d+)/y },
   { kind: 'number', after: ['suffix'], pattern: /(\d+)/y },
   {
     kind: 'suffix',

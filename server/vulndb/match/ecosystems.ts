@@ -1,4 +1,5 @@
 import { DEFAULT_DISTRIBUTIONS } from '../../core/default-distributions.ts'
+import { OSV_LANGUAGES } from '../../core/osv-ecosystems.ts'
 import type { Distribution, Repositories } from '../../core/repository.ts'
 import type { OrderId } from '../versions/orders.ts'
 
@@ -18,6 +19,8 @@ export interface Family {
   readonly listsBuilds?: true
 }
 
+const lowerCase = (name: string): string => name.toLowerCase()
+
 const FAMILIES: Readonly<Record<string, Family>> = {
   debian: { order: 'deb', kind: 'distribution' },
   ubuntu: { order: 'deb', kind: 'distribution' },
@@ -34,8 +37,19 @@ const FAMILIES: Readonly<Record<string, Family>> = {
   // PEP 503: https://peps.python.org/pep-0503/#normalized-names
   pypi: { order: 'pep440', kind: 'language', spell: name => name.toLowerCase().replace(/[-_.]+/g, '-') },
   maven: { order: 'maven', kind: 'language' },
-  go: { order: 'semver', kind: 'language' },
+  // package URLs have module paths in lower case
+  go: { order: 'semver', kind: 'language', spell: lowerCase },
   crates: { order: 'semver', kind: 'language' },
+  rubygems: { order: 'rubygems', kind: 'language' },
+  packagist: { order: 'packagist', kind: 'language', spell: lowerCase },
+  nuget: { order: 'nuget', kind: 'language', spell: lowerCase },
+  pub: { order: 'pub', kind: 'language', spell: lowerCase },
+  hex: { order: 'semver', kind: 'language', spell: lowerCase },
+  hackage: { order: 'hackage', kind: 'language' },
+  cran: { order: 'cran', kind: 'language' },
+  // the address of the repository, which is the same in all its spellings
+  swift: { order: 'semver', kind: 'language', spell: name => lowerCase(name).replace(/^https?:\/\/|\.git$/g, '') },
+  actions: { order: 'semver', kind: 'language', spell: lowerCase },
 }
 
 /** The family of a compiled ecosystem, or undefined when this build does not know it. */
@@ -49,13 +63,7 @@ export function spellName(ecosystem: Ecosystem, name: string): string {
   return familyOf(ecosystem)?.spell?.(name) ?? name
 }
 
-const LANGUAGES: Readonly<Record<string, Ecosystem>> = {
-  'npm': 'npm',
-  'PyPI': 'pypi',
-  'Maven': 'maven',
-  'Go': 'go',
-  'crates.io': 'crates',
-}
+const LANGUAGES: Readonly<Record<string, Ecosystem>> = OSV_LANGUAGES
 
 /**
  * OSV's names of distributions. Not here, so left out: Ubuntu:Pro (fixes that need a subscription), Red Hat's other
@@ -73,11 +81,16 @@ const DISTRIBUTIONS: readonly (readonly [pattern: RegExp, ecosystem: (release: s
   [/^openSUSE:(Tumbleweed)$/, () => 'opensuse-tumbleweed'],
 ]
 
+/** What people call an ecosystem: OSV's name of a language. */
+export function labelOf(ecosystem: Ecosystem): string {
+  return Object.entries(LANGUAGES).find(([, compiled]) => compiled === ecosystem)?.[0] ?? ecosystem
+}
+
 /** The compiled ecosystem for the name in an OSV record, or undefined when it is left out. */
 export function readEcosystem(name: string): Ecosystem | undefined {
-  if (Object.hasOwn(LANGUAGES, name)) return LANGUAGES[name]
-  // Maven names the repository behind the ecosystem; coordinates are the same in all repositories
-  if (name.startsWith('Maven:')) return LANGUAGES.Maven
+  // Maven and Packagist name the repository behind the ecosystem; names are the same in all repositories
+  const [language = ''] = name.split(':')
+  if (Object.hasOwn(LANGUAGES, language)) return LANGUAGES[language]
   for (const [pattern, ecosystem] of DISTRIBUTIONS) {
     const release = pattern.exec(name)?.[1]
     if (release !== undefined) return ecosystem(release)

@@ -37,7 +37,7 @@ const MOST_LISTED = 8
 function endsOf(row: StoredRow, reading: Reading, order: VersionOrder): readonly string[] {
   const version = versionFor(row, reading)
   return row.spans
-    .filter(span => order.isVersion(version) && span.closed !== true && isWithin(version, [span], order))
+    .filter(span => order.reads(version) && span.closed !== true && isWithin(version, [span], order))
     .map(({ to }) => to)
     .filter(to => to !== undefined)
 }

@@ -31,7 +31,7 @@ function classesOf(advisories: readonly Advisory[]): ClassOf {
 }
 
 /**
- * npm, PyPI, Maven, Go, crates.io: advisories of several databases, joined by their aliases. One that says affected is
+ * Languages: advisories of several databases, joined by their aliases. One that says affected is
  * enough: none of them is a distribution's own table.
  */
 export const language: Kind = {

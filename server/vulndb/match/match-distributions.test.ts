@@ -370,10 +370,19 @@ describe('versions at the edge of what can be compared', () => {
       record('PYSEC-2026-2', [affected('PyPI', 'b', fixed('2.0'))], { aliases: CVE }),
     )
     expect([
-      ids('pypi', 'a', '2004d'),
-      ids('pypi', 'b', '2004d'),
-      match({ ecosystem: 'pypi', name: 'b', version: '2004d' }).isUnreadable,
+      ids('pypi', 'a', 'trunk'),
+      ids('pypi', 'b', 'trunk'),
+      match({ ecosystem: 'pypi', name: 'b', version: 'trunk' }).isUnreadable,
     ]).toEqual([CVE, [], true])
+  })
+  test('what came before PEP 440 stands before all that it knows', () => {
+    const { osv, ids } = feed()
+    osv(
+      record('PYSEC-2026-1', [affected('PyPI', 'a', fixed('2.0'))], { aliases: CVE }),
+      record('PYSEC-2026-2', [affected('PyPI', 'b', [{ introduced: '1.0' }, { fixed: '2.0' }])], { aliases: CVE }),
+      record('PYSEC-2026-3', [affected('PyPI', 'c', fixed('2004f'))], { aliases: CVE }),
+    )
+    expect([ids('pypi', 'a', '2004d'), ids('pypi', 'b', '2004d'), ids('pypi', 'c', '2004d')]).toEqual([CVE, [], CVE])
   })
   test('a fix that is a rebuild tells rebuilds apart; another fix does not', () => {
     const { osv, ids } = feed()

@@ -26,8 +26,10 @@ export function sourceOf(query: PackageQuery): Versioned {
 
 /** Whether a row concerns this build: name, architecture, and what its kind asks. */
 function concernsBuild(row: StoredRow, reading: Reading): boolean {
-  const { kind, query, source } = reading
-  if (row.name !== (row.by === 'source' ? source.name : query.name)) return false
+  const { family, kind, query, source } = reading
+  // tables of an earlier release have some names as they were written
+  const name = family.spell?.(row.name) ?? row.name
+  if (name !== (row.by === 'source' ? source.name : query.name)) return false
   if (row.archs !== undefined && query.arch !== undefined && !row.archs.includes(query.arch)) return false
   return kind.concerns(row, reading)
 }
@@ -44,11 +46,11 @@ function judgeVersion(version: string, row: StoredRow, reading: Reading, orders:
   const order = row.order === undefined ? reading.order : orders[row.order]
   if (
     row.versions?.some(
-      one => one === version || (order.isVersion(one) && order.isVersion(version) && order.compare(one, version) === 0),
+      one => one === version || (order.isVersion(one) && order.reads(version) && order.compare(one, version) === 0),
     ) === true
   )
     return 'affected'
-  if (!order.isVersion(version)) {
+  if (!order.reads(version)) {
     // from before every version on, and never fixed: that covers all of them, in any spelling
     if (row.spans.some(({ from, to }) => from === '0' && to === undefined)) return 'affected'
     return row.spans.length === 0 ? 'fine' : 'unreadable'

@@ -99,8 +99,7 @@ describe('the order of versions, in short', () => {
       ],
       comparePep440,
     ))
-  test.each(['', 'unknown', '<0', '1.0-', '1..0', 'not a version', '1.0.dev9007199254740993'])(
-    '%j is no Python version',
-    text => expect(isPep440(text)).toBe(false),
+  test.each(['', 'unknown', '<0', '1.0-', '1..0', 'not a version'])('%j is no Python version', text =>
+    expect(isPep440(text)).toBe(false),
   )
 })

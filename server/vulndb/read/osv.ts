@@ -4,6 +4,7 @@ import { familyOf, readEcosystem, spellName, type Ecosystem } from '../match/eco
 import type { FeedContext } from './distribution-feeds.ts'
 import { modulesOf } from '../match/modules.ts'
 import type { OrderId, Orders, VersionOrder } from '../versions/orders.ts'
+import { isPep440 } from '../versions/pep440.ts'
 import { isWithin, spansOf } from '../match/ranges.ts'
 import { scoreOf, severityOf } from '../match/severity.ts'
 import { fieldsOf, isFields, type Fields } from '../../lib/fields.ts'
@@ -165,7 +166,9 @@ function readBinaries(affected: Fields): readonly (readonly [name: string, versi
  * Ranges of semantic versions that the ecosystem's own order cannot read: the versions of its packages are semantic
  * ones.
  */
-function isSemverOnly(affected: Fields, own: VersionOrder): boolean {
+function isSemverOnly(affected: Fields, id: OrderId, orders: Orders): boolean {
+  // what is left of an ecosystem's past must not take a semantic version for one of its own
+  const own: VersionOrder = id === 'pep440' ? { ...orders[id], isVersion: isPep440 } : orders[id]
   return listOf(affected.ranges)
     .map(fieldsOf)
     .some(({ type, events }) => type === 'SEMVER' && spansOf(events, own) === 'bad_version')
@@ -187,7 +190,7 @@ function readPackage(affected: Fields, ecosystem: Ecosystem, context: Context): 
   const specific = fieldsOf(affected.ecosystem_specific)
   // livepatches are no packages
   if (typeof specific.module_name_regex === 'string' || (typeof purl === 'string' && SIG.test(purl))) return []
-  const orderId = family.kind === 'language' && isSemverOnly(affected, orders[family.order]) ? 'semver' : family.order
+  const orderId = family.kind === 'language' && isSemverOnly(affected, family.order, orders) ? 'semver' : family.order
   const read = readAffected(affected, orderId, context)
   if (read === undefined) return []
   const isBinary = BY_BINARY.test(ecosystem)

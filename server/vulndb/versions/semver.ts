@@ -1,4 +1,5 @@
 import semver from 'semver'
+import { compareIdentifiers, compareLists, compareNumerals } from './numerals.ts'
 
 /** Advisories also write `1`, `1.2` and `v1.2.3`; npm accepts them. */
 function complete(text: string): string {
@@ -18,15 +19,32 @@ function parse(text: string): semver.SemVer | null {
   return version
 }
 
-/** Whether this is a version as semver writes them; nothing else is compared. */
-export function isSemver(text: string): boolean {
-  return text.length <= 256 && parse(text) !== null
+/** Tags that are no semantic versions but read like some: `v1.2.3.4`, numbers of any length. */
+const ALIKE = /^v?(\d+(?:\.\d+)*)(?:-([0-9a-z.-]+))?(?:\+.*)?$/i
+
+function compareAlike(a: string, b: string): number {
+  const [, numbers = '', label] = ALIKE.exec(a) ?? []
+  const [, otherNumbers = '', otherLabel] = ALIKE.exec(b) ?? []
+  const difference = compareLists(numbers.split('.'), otherNumbers.split('.'), compareNumerals, '0')
+  if (difference !== 0) return difference
+  if (label === undefined || otherLabel === undefined)
+    return Number(otherLabel !== undefined) - Number(label !== undefined)
+  return compareLists(label.split('.'), otherLabel.split('.'), compareIdentifiers)
 }
 
-/** Precedence of semver.org 2.0.0, 11; build metadata does not count. @throws TypeError for what `isSemver` refuses */
+/** Whether this is a version as semver writes them, or reads like one; nothing else is compared. */
+export function isSemver(text: string): boolean {
+  return text.length <= 256 && (parse(text) !== null || ALIKE.test(text))
+}
+
+/**
+ * Precedence of semver.org 2.0.0, 11; build metadata does not count. Hex, SwiftURL and GitHub Actions have it, too.
+ * What npm refuses, such as four numbers, is compared number by number.
+ * @throws TypeError for what `isSemver` refuses
+ */
 export function compareSemver(a: string, b: string): number {
-  const x = parse(a)
-  const y = parse(b)
-  if (x === null || y === null) throw new TypeError(`${x === null ? a : b} is no semantic version`)
-  return x.compare(y)
+  const [x, y] = [parse(a), parse(b)]
+  if (x !== null && y !== null) return x.compare(y)
+  for (const text of [a, b]) if (!isSemver(text)) throw new TypeError(`${text} is no semantic version`)
+  return compareAlike(x?.version ?? a, y?.version ?? b)
 }

@@ -11,8 +11,8 @@ const LONGEST_LINE = 2000
 /** How to recognise and read one kind of text file. */
 export interface TextFile {
   readonly id: string
-  /** Whether it reads the file at this path. */
-  readonly path: RegExp | ((path: string) => boolean)
+  /** Whether it reads the file at this path, with these first bytes. */
+  readonly path: RegExp | ((path: string, head: Buffer) => boolean)
   /** Bytes; 16 MiB where it is left out. */
   readonly most?: number
   /**
@@ -39,7 +39,7 @@ const isNamed = ({ namespace = '-', name, version = '-' }: Found): boolean => [n
 export function textReader({ id, path, most, read }: TextFile): Reader {
   return {
     id,
-    wants: file => (path instanceof RegExp ? path.test(file.path) : path(file.path)),
+    wants: file => (path instanceof RegExp ? path.test(file.path) : path(file.path, file.head)),
     async read(file): Promise<Reading> {
       const text = await readText(file, most)
       const found: Found[] = []

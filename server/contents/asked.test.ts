@@ -77,6 +77,16 @@ test('what is only declared is asked about where a compiled program does not say
   expect(askedOf({ components: [lock, built], unopened: [], hasPrograms: true })).toEqual([
     { ecosystem: 'crates', name: 'libc', version: '0.2.1' },
   ])
+  const types = ['golang', 'hackage', 'npm', 'pub', 'pypi', 'swift']
+  const all = types.map(type =>
+    componentAt({ type, name: 'a', version: '1', ...shipped, presence: 'declared' }, 'a.lock'),
+  )
+  expect(askedOf({ components: all, unopened: [], hasPrograms: true }).map(({ ecosystem }) => ecosystem)).toEqual([
+    'go',
+    'hackage',
+    'pub',
+    'swift',
+  ])
 })
 
 test('what has no version, or a reason not to be asked about, is listed only', () => {

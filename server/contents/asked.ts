@@ -25,7 +25,7 @@ const ECOSYSTEMS: Readonly<
 }
 
 /** Ecosystems whose programs keep no list of what was built in, unless they were told to. */
-const COMPILED: ReadonlySet<string> = new Set(['cargo', 'golang'])
+const COMPILED: ReadonlySet<string> = new Set(['cargo', 'golang', 'hackage', 'pub', 'swift'])
 
 /** A component as advisories spell it; undefined where none can be asked for. */
 function spelled({ purl: text, version, unasked }: Component): EmbeddedPackage | undefined {

@@ -1,11 +1,19 @@
+import { dartReaders } from './dart/readers.ts'
 import { dotnetReaders } from './dotnet/readers.ts'
+import { erlangReaders } from './erlang/readers.ts'
+import { githubReaders } from './github/readers.ts'
+import { goModReaders } from './go/go-mod.ts'
+import { haskellReaders } from './haskell/readers.ts'
 import { javaReaders } from './jar.ts'
-import { lockfileReaders } from './lockfiles.ts'
 import { npmReaders } from './npm/readers.ts'
 import { phpReaders } from './php/readers.ts'
 import { pythonReaders } from './python/readers.ts'
+import { rReaders } from './r/readers.ts'
 import type { Reader } from './reader.ts'
 import { rubyReaders } from './ruby/readers.ts'
+import { cargoReaders } from './rust/cargo-lock.ts'
+import { sbomFileReaders } from './sbom-files/readers.ts'
+import { swiftReaders } from './swift/readers.ts'
 
 /**
  * To be raised with every change of what a reader or an unpacker finds: contents that were read before are read again.
@@ -20,5 +28,13 @@ export const READERS: readonly Reader[] = [
   ...rubyReaders,
   ...phpReaders,
   ...dotnetReaders,
-  ...lockfileReaders,
+  ...erlangReaders,
+  ...rReaders,
+  ...goModReaders,
+  ...cargoReaders,
+  ...dartReaders,
+  ...swiftReaders,
+  ...haskellReaders,
+  ...githubReaders,
+  ...sbomFileReaders,
 ]

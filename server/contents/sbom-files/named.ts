@@ -11,7 +11,10 @@ export interface Named {
   readonly isExcluded: boolean
 }
 
-export const NOT_SHIPPED = 'The bill of materials says that it is not shipped.'
+// where it came from, not what it is
+const ORIGINS: ReadonlySet<string> = new Set(['download_url', 'vcs_url', 'file_name', 'checksum'])
+
+const NOT_SHIPPED = 'The bill of materials says that it is not shipped.'
 
 /**
  * A bill is believed for what it names, not for being complete. A package URL of a local file is the project itself;
@@ -23,13 +26,14 @@ export function namedFound({ purl, group, name, version, isExcluded }: Named, ru
   if (parsed?.qualifiers?.download_url?.startsWith('file://') === true) return []
   const one = parsed ?? { type: 'generic', name, ...(group === '' ? {} : { namespace: group }) }
   if (one.name === '') return []
+  const qualifiers = Object.entries(parsed?.qualifiers ?? {}).filter(([key]) => !ORIGINS.has(key))
   return [
     {
       type: one.type,
       ...(one.namespace === undefined ? {} : { namespace: one.namespace }),
       name: one.name,
       version: parsed?.version ?? (version === '' ? undefined : version),
-      ...(parsed?.qualifiers === undefined ? {} : { qualifiers: parsed.qualifiers }),
+      ...(qualifiers.length === 0 ? {} : { qualifiers: Object.fromEntries(qualifiers) }),
       presence: isExcluded ? 'declared' : 'shipped',
       rule,
       confidence: 'certain',

@@ -13,7 +13,12 @@ const CYCLONEDX = {
     component: { type: 'library', name: 'cryptography', version: '42.0', purl: 'pkg:pypi/cryptography@42.0' },
   },
   components: [
-    { type: 'library', name: 'openssl', version: '3.0.2', purl: 'pkg:generic/openssl@3.0.2' },
+    {
+      type: 'library',
+      name: 'openssl',
+      version: '3.0.2',
+      purl: 'pkg:generic/openssl@3.0.2?download_url=https://x/openssl.tar.gz',
+    },
     {
       type: 'library',
       name: 'libXau',

@@ -5,6 +5,8 @@ export interface Limits {
   /** How often a packed file may unpack to its own size, once it is larger than `ratioFromBytes`. */
   readonly ratio: number
   readonly ratioFromBytes: number
+  /** Of all files together, as often as somebody reads them. */
+  readonly readBytes: number
   /** Of one archive. */
   readonly entries: number
   /** Of the package with all its archives. */
@@ -19,6 +21,7 @@ export interface Limits {
 
 export const LIMITS: Limits = {
   inflatedBytes: 2 * 2 ** 30,
+  readBytes: 16 * 2 ** 30,
   ratio: 200,
   ratioFromBytes: 16 * 2 ** 20,
   entries: 100_000,

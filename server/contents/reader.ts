@@ -72,13 +72,20 @@ export interface HeldFile extends OpenFile {
 export interface Room {
   readonly limits: Limits
   /**
-   * Holds bytes as a file: small ones in memory, others on disk in a file without a name, which no crash leaves behind.
-   * @param packed  how many bytes they were unpacked from; absent where they are as they lie in the package
-   * @throws Malformed beyond the limits of one file; Spent beyond those of the package, or without room on the disk
+   * Passes on what an archive unpacks to, and counts it.
+   * @param packed  how many bytes it is unpacked from
+   * @throws Malformed where that is a bomb; Spent beyond the limit of the package
    */
-  hold(path: string, chunks: AsyncIterable<Buffer>, packed?: number): Promise<HeldFile>
-  /** Counts one file more. @throws Spent */
-  enter(): void
+  inflate(chunks: AsyncIterable<Buffer>, packed: number): AsyncGenerator<Buffer>
+  /**
+   * Holds bytes as a file: small ones in memory, others on disk in a file without a name, which no crash leaves behind.
+   * @throws Malformed beyond the limit of one file; Spent without room on the disk
+   */
+  hold(path: string, chunks: AsyncIterable<Buffer>): Promise<HeldFile>
+  /** Counts one file more. The same file, which counts what is read of it. @throws Spent from both */
+  enter(file: OpenFile): OpenFile
+  /** Counts a member that is no file. @throws Spent */
+  pass(): void
 }
 
 /** Takes an archive apart: each file in it goes through all readers in turn. */

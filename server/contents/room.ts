@@ -57,13 +57,19 @@ const FREE_SHARE = 4
 export function createRoom(folder: string, limits = LIMITS): Room {
   let inflated = 0
   let files = 0
+  let read = 0
 
-  const count = (bytes: number): void => {
-    inflated += bytes
-    if (inflated > limits.inflatedBytes)
+  const pass = (): void => {
+    if (++files > limits.files)
       throw new Spent(
-        `The archives in the package unpack to more than ${printBytes(limits.inflatedBytes)}; the rest was not read.`,
+        `The package holds more than ${limits.files} files with those in its archives; the rest was not read.`,
       )
+  }
+  const countRead = (bytes: Buffer): Buffer => {
+    read += bytes.length
+    if (read > limits.readBytes)
+      throw new Spent(`To read the package takes more than ${printBytes(limits.readBytes)}; the rest was not read.`)
+    return bytes
   }
   const noRoom = (cause?: unknown): never => {
     throw new Spent('There is no room on the disk to open what the package carries; the rest was not read.', cause)
@@ -102,20 +108,36 @@ export function createRoom(folder: string, limits = LIMITS): Room {
 
   return {
     limits,
-    enter() {
-      if (++files > limits.files)
-        throw new Spent(
-          `The package holds more than ${limits.files} files with those in its archives; the rest was not read.`,
-        )
+    pass,
+    enter(file) {
+      pass()
+      return {
+        path: file.path,
+        size: file.size,
+        head: file.head,
+        read: async (offset, length) => countRead(await file.read(offset, length)),
+        whole: async most => countRead(await file.whole(most)),
+      }
     },
-    async hold(path, chunks, packed) {
+    async *inflate(chunks, packed) {
+      let size = 0
+      for await (const chunk of chunks) {
+        size += chunk.length
+        inflated += chunk.length
+        if (inflated > limits.inflatedBytes)
+          throw new Spent(
+            `The archives in the package unpack to more than ${printBytes(limits.inflatedBytes)}; the rest was not read.`,
+          )
+        if (size > limits.ratioFromBytes && size > packed * limits.ratio)
+          malformed(`it unpacks to more than ${limits.ratio} times its size`)
+        yield chunk
+      }
+    },
+    async hold(path, chunks) {
       let size = 0
       const check = (bytes: number): void => {
         size += bytes
-        if (packed !== undefined) count(bytes)
         mustFit(size, limits.fileBytes)
-        if (packed !== undefined && size > limits.ratioFromBytes && size > packed * limits.ratio)
-          malformed(`it unpacks to more than ${limits.ratio} times its size`)
       }
       const iterator = chunks[Symbol.asyncIterator]()
       try {

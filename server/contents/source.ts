@@ -10,9 +10,12 @@ export interface Source {
   skip(size: number): Promise<void>
   /** The next `size` bytes as a file. It is valid until the next call here, which goes on behind it. */
   file(path: string, size: number): Promise<OpenFile>
+  /** Everything that was not taken. */
+  rest(): AsyncGenerator<Buffer>
   close(): Promise<void>
 }
 
+const CHUNK = 64 * 1024
 const CUT = 'it is cut off'
 
 /** An archive that lies in a file: its members are read where they lie. */
@@ -44,6 +47,9 @@ export function sourceOfFile(file: OpenFile): Source {
       const member = await fileWithin(file, { path, offset: at, size })
       at += size
       return member
+    },
+    async *rest() {
+      for (; at < file.size; at += CHUNK) yield await file.read(at, Math.min(CHUNK, file.size - at))
     },
     close: () => Promise.resolve(),
   }
@@ -131,6 +137,13 @@ export function sourceOfStream(chunks: AsyncIterable<Buffer>, room: Room): Sourc
           return size <= head.length ? head : (await whole()).whole(most)
         },
       }
+    },
+    async *rest() {
+      await leave()
+      do {
+        yield rest
+        rest = Buffer.alloc(0)
+      } while (await more())
     },
     async close() {
       await held?.then(

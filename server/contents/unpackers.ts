@@ -1,5 +1,9 @@
+import { cpio, deb, rpm, tar } from './archives/archives.ts'
+import { asar } from './archives/asar.ts'
+import { compressed } from './archives/compressed.ts'
+import { unknown } from './archives/unknown.ts'
 import { zip } from './archives/zip.ts'
 import type { Unpacker } from './reader.ts'
 
-/** Everything that takes archives apart. */
-export const UNPACKERS: readonly Unpacker[] = [zip]
+/** Everything that takes archives apart. An .apk is three gzip members, a layer of an image a tar. */
+export const UNPACKERS: readonly Unpacker[] = [zip, compressed, tar, cpio, deb, rpm, asar, unknown]

@@ -6,6 +6,7 @@ import { cpioFiles, isCpio } from './archives/cpio.ts'
 import { isTar, tarFiles } from './archives/tar.ts'
 import { componentAt, sortComponents, type Component, type Contents } from './component.ts'
 import { HEAD_BYTES } from './open-file.ts'
+import { peek } from './peek.ts'
 import type { Found, OpenFile, OtherMember, Reader, Room, Unopened, Unpacker } from './reader.ts'
 import { Spent } from './room.ts'
 import { sourceOfStream } from './source.ts'
@@ -99,12 +100,17 @@ function createWalk({ readers, unpackers, room, signal }: WalkDeps) {
 
   async function visit(file: OpenFile | OtherMember, depth: number): Promise<void> {
     signal.throwIfAborted()
-    room.enter()
-    paths.add('other' in file ? file.other : file.path)
-    if ('other' in file || file.size === 0) return
+    if ('other' in file) {
+      room.pass()
+      paths.add(file.other)
+      return
+    }
+    const counted = room.enter(file)
+    paths.add(file.path)
+    if (file.size === 0) return
     hasPrograms ||= isProgram(file.head)
-    for (const reader of readers) if (reader.wants(file)) await read(reader, file)
-    for (const unpacker of unpackers) if (unpacker.wants(file)) await unpack(unpacker, file, depth + 1)
+    for (const reader of readers) if (reader.wants(counted)) await read(reader, counted)
+    for (const unpacker of unpackers) if (unpacker.wants(counted)) await unpack(unpacker, counted, depth + 1)
   }
 
   return {
@@ -146,32 +152,6 @@ async function* filesOf(inner: InnerStream, room: Room): AsyncGenerator<OpenFile
   } finally {
     await source.close()
   }
-}
-
-/** The first bytes of a stream, and all of it; undefined for an empty one. */
-async function peek(
-  chunks: AsyncIterable<Buffer>,
-): Promise<{ readonly head: Buffer; readonly chunks: AsyncGenerator<Buffer> } | undefined> {
-  const iterator = chunks[Symbol.asyncIterator]()
-  const first: Buffer[] = []
-  let bytes = 0
-  while (bytes < HEAD_BYTES) {
-    const next = await iterator.next()
-    if (next.done === true) break
-    first.push(next.value)
-    bytes += next.value.length
-  }
-  if (bytes === 0) return undefined
-  const head = first.length === 1 && first[0] !== undefined ? first[0] : Buffer.concat(first)
-  async function* all(): AsyncGenerator<Buffer> {
-    try {
-      yield head
-      for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value
-    } finally {
-      await iterator.return?.()
-    }
-  }
-  return { head, chunks: all() }
 }
 
 /**

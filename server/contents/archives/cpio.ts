@@ -1,3 +1,4 @@
+import { isZero } from '../../lib/collector.ts'
 import { malformed, quote } from '../../lib/limited.ts'
 import { padded, TRAILER, typeOfMode } from '../../lib/cpio.ts'
 import type { OpenFile, OtherMember } from '../reader.ts'
@@ -17,6 +18,11 @@ function field(header: Buffer, n: number): number {
     : malformed(`a cpio header holds ${quote(digits)} where a number belongs`)
 }
 
+/** @throws Malformed when something follows the last entry, as in initial file systems of several archives */
+async function mustEnd(source: Source): Promise<void> {
+  for await (const bytes of source.rest()) if (!isZero(bytes)) malformed('the cpio goes on behind its last entry')
+}
+
 /**
  * The files of a cpio in its order. Source: cpio(5), "New ASCII Format"
  * @param place  before each path: empty, or `app.cpio!/`
@@ -33,7 +39,7 @@ export async function* cpioFiles(
     if (nameSize < 1 || nameSize > MAX_NAME) malformed(`the cpio holds a name of ${nameSize} bytes`)
     const name = ((await source.take(nameSize)) ?? malformed('the cpio is cut off')).toString('utf8', 0, nameSize - 1)
     await source.skip(padded(HEADER + nameSize) - HEADER - nameSize)
-    if (name === TRAILER) return
+    if (name === TRAILER) return mustEnd(source)
     const path = `${place}${cleanPath(name)}`
     if (typeOfMode(mode) === 'file') yield await source.file(path, size)
     else {

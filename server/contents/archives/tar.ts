@@ -23,8 +23,7 @@ const what = 'the tar'
 
 /** @throws Malformed when something follows the end mark, where tar does not look */
 async function mustEnd(source: Source): Promise<void> {
-  for (let block = await source.take(BLOCK); block !== undefined; block = await source.take(BLOCK))
-    if (!isZero(block)) malformed(`${what} goes on behind its end mark`)
+  for await (const bytes of source.rest()) if (!isZero(bytes)) malformed(`${what} goes on behind its end mark`)
 }
 
 /**

@@ -17,7 +17,7 @@ export interface ZipMember {
 export interface ZipDirectory {
   /** In the order of the directory, without folders. */
   readonly members: readonly ZipMember[]
-  /** What makes readers see different archives, one sentence each: members that overlap, a second end record. */
+  /** What makes readers see different archives, one sentence each: members that overlap, or that are not listed. */
   readonly faults: readonly string[]
 }
 
@@ -48,17 +48,15 @@ async function findEnd(file: OpenFile): Promise<End | undefined> {
   let at = tail.lastIndexOf(END_MAGIC, tail.length - END)
   while (at >= 0 && !isEnd(at)) at = at === 0 ? -1 : tail.lastIndexOf(END_MAGIC, at - 1)
   if (at < 0) return undefined
-  // within the comment or right before this record: another reader may take that one
-  const before = tail.subarray(Math.max(0, at - END - MAX_COMMENT), at)
-  const other = before.lastIndexOf(END_MAGIC)
-  const isBefore =
-    other >= 0 && other + END <= before.length && other + END + before.readUInt16LE(other + 20) === before.length
+  // behind which comes nothing but a comment, too, or right before this record: another reader may take that one
+  const other = at === 0 ? -1 : tail.lastIndexOf(END_MAGIC, at - 1)
+  const isOther = other >= 0 && (isEnd(other) || other + END + tail.readUInt16LE(other + 20) === at)
   return {
     at: from + at,
     size: tail.readUInt32LE(at + 12),
     offset: tail.readUInt32LE(at + 16),
     count: tail.readUInt16LE(at + 10),
-    isDoubled: isBefore || tail.indexOf(END_MAGIC, at + END) >= 0,
+    isDoubled: isOther || tail.indexOf(END_MAGIC, at + END) >= 0,
   }
 }
 
@@ -150,7 +148,7 @@ function overlaps(members: readonly ZipMember[]): string[] {
 /**
  * The directory of a zip, which may stand behind a script or a program. Reads nothing of the members.
  * @returns undefined for a file that is no zip
- * @throws Malformed for a damaged directory, or one of more than `most` entries
+ * @throws Malformed for a damaged directory, for two of them, or for one of more than `most` entries
  * Source: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
  */
 export async function readZipDirectory(file: OpenFile, most: number): Promise<ZipDirectory | undefined> {
@@ -161,15 +159,15 @@ export async function readZipDirectory(file: OpenFile, most: number): Promise<Zi
   if (end.size > Math.min(MAX_DIRECTORY, end.at)) malformed('the directory of the zip is larger than its place')
   const start = end.at - end.size
   const base = start - end.offset
+  if (end.isDoubled) malformed('it has two end records, so that readers see different archives')
   if (base < 0) malformed('the directory of the zip lies outside')
   const members = readMembers(await file.read(start, end.size), { count: end.count, base })
   const outside = members.find(({ offset, packed }) => offset + LOCAL + packed > start)
   if (outside !== undefined) malformed(`${outside.name.slice(0, 200)} in it lies outside the zip`)
+  const first = members.reduce((least, { offset }) => Math.min(least, offset), start)
+  const isSecond = first > 0 && file.head.toString('latin1', 0, 4) === 'PK\x03\x04'
   return {
     members,
-    faults: [
-      ...overlaps(members),
-      ...(end.isDoubled ? ['It has two end records, so that readers see different archives.'] : []),
-    ],
+    faults: [...overlaps(members), ...(isSecond ? ['It begins with members that its directory does not name.'] : [])],
   }
 }

@@ -105,7 +105,8 @@ export async function openMember(
   const whole = async (): Promise<HeldFile> => {
     mustFit(size, room.limits.fileBytes)
     const isSmall = packedSize <= AT_ONCE && size <= 16 * AT_ONCE
-    return (held ??= room.hold(path, checked(isSmall ? atOnce(packed, size) : inflated(packed), member), packedSize))
+    const unpack = isSmall ? atOnce : inflated
+    return (held ??= room.hold(path, room.inflate(checked(unpack(packed, size), member), packedSize)))
   }
   return {
     path,

@@ -1,0 +1,233 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildApk } from '../../../test/support/packages-apk.ts'
+import { buildRpm, CPIO_END, cpioEntry } from '../../../test/support/packages-rpm.ts'
+import { buildDeb, compress, tar, tarEntry, type TarSpec } from '../../../test/support/packages.ts'
+import { buildZip, type ZipEntry } from '../../../test/support/zip.ts'
+import type { Contents } from '../component.ts'
+import { LIMITS } from '../limits.ts'
+import { READERS } from '../readers.ts'
+import { createRoom } from '../room.ts'
+import { UNPACKERS } from '../unpackers.ts'
+import { walk } from '../walk.ts'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gh-archives-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** What is found in a package that has these files and nothing else. */
+function contentsOf(files: readonly TarSpec[] | Buffer, limits: Partial<typeof LIMITS> = {}): Promise<Contents> {
+  const bytes = Buffer.isBuffer(files) ? files : tar(files)
+  async function* open(): AsyncGenerator<Buffer> {
+    for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536)
+  }
+  async function* streams() {
+    yield { name: 'data.tar', open }
+  }
+  return walk(streams(), {
+    readers: READERS,
+    unpackers: UNPACKERS,
+    room: createRoom(folder, { ...LIMITS, ...limits }),
+    signal: new AbortController().signal,
+  })
+}
+const inside = (name: string, body: Buffer, limits: Partial<typeof LIMITS> = {}) =>
+  contentsOf([{ name: `./opt/${name}`, body }], limits)
+const placesOf = ({ components }: Contents): string[] => components.map(({ purl, path }) => `${purl} ${path}`)
+
+const POM = 'META-INF/maven/g/a/pom.properties'
+const pom = { name: POM, body: 'groupId=g\nartifactId=a\nversion=1\n' }
+const jar = buildZip([pom])
+const found = (place: string): string[] => [`pkg:maven/g/a@1 opt/${place}!/${POM}`]
+
+/** An asar as Electron's own tool writes it. */
+function buildAsar(list: object, data: Buffer): Buffer {
+  const json = Buffer.from(JSON.stringify(list))
+  const padded = Math.ceil(json.length / 4) * 4
+  const head = Buffer.alloc(16 + padded)
+  ;[4, padded + 8, padded + 4, json.length].forEach((n, at) => head.writeUInt32LE(n, at * 4))
+  json.copy(head, 16)
+  return Buffer.concat([head, data])
+}
+
+describe('a jar is found', () => {
+  const plainTar = tar([{ name: './lib/x.jar', body: jar }])
+  const cpio = Buffer.concat([cpioEntry({ name: './x.jar', mode: 0o100644, body: jar, ino: 1 }), CPIO_END])
+  const asar = buildAsar(
+    { files: { lib: { files: { 'x.jar': { size: jar.length, offset: '3' } } } } },
+    Buffer.concat([Buffer.alloc(3), jar]),
+  )
+  test.each<[string, () => Buffer | Promise<Buffer>, string]>([
+    ['x.jar', () => jar, ''],
+    ['x.bin', () => jar, ''],
+    ['run.sh', () => Buffer.concat([Buffer.from('#!/bin/sh\nexec java -jar "$0"\n'), jar]), ''],
+    ['setup.exe', () => Buffer.concat([Buffer.from('MZ'), randomBytes(5000), jar]), ''],
+    ['stored.zip', () => buildZip([{ name: 'x.jar', body: jar, stored: true }]), '!/x.jar'],
+    ['deflated.zip', () => buildZip([{ name: 'x.jar', body: jar }]), '!/x.jar'],
+    ['odd-name.zip', () => buildZip([{ name: 'data', body: jar }]), '!/data'],
+    ['a.tar', () => plainTar, '!/lib/x.jar'],
+    ['a.tar.gz', () => gzipSync(plainTar), '!/lib/x.jar'],
+    ['a.tar.zst', () => zstdCompressSync(plainTar), '!/lib/x.jar'],
+    ['a.tar.xz', () => compress(plainTar, 'xz'), '!/lib/x.jar'],
+    ['x.jar.gz', () => gzipSync(jar), '!/x.jar'],
+    ['x.jar.br', () => brotliCompressSync(jar), '!/x.jar'],
+    ['a.cpio', () => cpio, '!/x.jar'],
+    ['a.cpio.gz', () => gzipSync(cpio), '!/x.jar'],
+    [
+      'a.deb',
+      () => buildDeb({ name: 'x', version: '1', files: { 'opt/x.jar': jar }, compression: 'gz' }),
+      '!/data.tar.gz!/opt/x.jar',
+    ],
+    [
+      'a.rpm',
+      () => buildRpm({ name: 'x', version: '1', release: '1', files: { 'opt/x.jar': jar } }),
+      '!/payload!/opt/x.jar',
+    ],
+    ['a.apk', () => buildApk({ name: 'x', version: '1-r0', files: { 'opt/x.jar': jar } }), '!/opt/x.jar'],
+    ['app.asar', () => asar, '!/lib/x.jar'],
+    ['image.tar', () => tar([{ name: 'blobs/sha256/00', body: gzipSync(plainTar) }]), '!/blobs/sha256/00!/lib/x.jar'],
+  ])('in %s', async (name, build, place) => {
+    expect(placesOf(await inside(name, await build()))).toEqual(found(`${name}${place}`))
+  })
+  test('once where it lies once, and text is no reason to unpack all of a file', async () => {
+    const { components, unopened } = await inside(
+      'notes.gz',
+      gzipSync(`${'text\n'.repeat(2000)}${jar.toString('latin1')}`),
+    )
+    expect([components, unopened]).toEqual([[], []])
+  })
+})
+
+describe('an archive that readers see differently is named', () => {
+  const entries = (list: readonly ZipEntry[]): Promise<Contents> => inside('x.zip', buildZip(list))
+  const whys = ({ unopened }: Contents): string[] => unopened.map(({ path, why }) => `${path}: ${why}`)
+  test('a zip whose members overlap', async () => {
+    const bytes = buildZip([
+      { name: 'a', body: 'x'.repeat(100), stored: true },
+      { name: 'b', body: 'y', stored: true },
+    ])
+    bytes.writeUInt32LE(10, bytes.lastIndexOf(Buffer.from('PK\x01\x02', 'latin1')) + 42)
+    expect(whys(await inside('x.zip', bytes))).toContain('opt/x.zip: a and b in it overlap.')
+  })
+  test('a zip with two end records', async () => {
+    const bytes = buildZip([pom])
+    const end = Buffer.from(bytes.subarray(-22))
+    const commented = Buffer.concat([bytes, end])
+    commented.writeUInt16LE(22, bytes.length - 2)
+    expect(whys(await inside('x.zip', commented))).toEqual([
+      'opt/x.zip: It could not be read to its end: it has two end records, so that readers see different archives.',
+    ])
+  })
+  test('a zip behind another one', async () => {
+    expect(await inside('x.zip', Buffer.concat([buildZip([{ name: 'b', body: 'x' }]), jar]))).toMatchObject({
+      components: [{ purl: 'pkg:maven/g/a@1' }],
+      unopened: [{ path: 'opt/x.zip', why: 'It begins with members that its directory does not name.' }],
+    })
+  })
+  test('a member with another checksum or size than the directory says', async () => {
+    expect(
+      whys(
+        await entries([
+          { ...pom, crc: 1 },
+          { name: 'fine', body: 'x' },
+        ]),
+      ),
+    ).toEqual([
+      `opt/x.zip!/${POM}: It could not be read to its end: it has another size or checksum than the directory of the zip says.`,
+    ])
+    expect(whys(await entries([{ ...pom, size: 10 }]))).toEqual([
+      `opt/x.zip!/${POM}: It could not be read to its end: it is damaged, or larger than the directory of the zip says.`,
+    ])
+  })
+  test('an encrypted member, and one of another method', async () => {
+    const bytes = buildZip([pom])
+    for (const at of [8, bytes.indexOf(Buffer.from('PK\x01\x02', 'latin1')) + 10]) bytes.writeUInt16LE(99, at)
+    expect(whys(await inside('x.zip', bytes))).toEqual([
+      `opt/x.zip!/${POM}: It is compressed by method 99, which is not read.`,
+    ])
+    expect(whys(await entries([{ ...pom, flags: 1 }]))).toEqual([`opt/x.zip!/${POM}: It is encrypted.`])
+  })
+  test('something behind the end of a tar, a cpio, a gzip stream; a sparse file', async () => {
+    const one = tarEntry({ name: 'x.jar', body: jar })
+    const behind = Buffer.concat([one, Buffer.alloc(1024), one])
+    expect(await inside('a.tar', behind)).toMatchObject({
+      components: [{ path: `opt/a.tar!/x.jar!/${POM}` }],
+      unopened: [{ why: 'It could not be read to its end: the tar goes on behind its end mark.' }],
+    })
+    const cpio = Buffer.concat([CPIO_END, cpioEntry({ name: 'x', mode: 0o100644, body: jar, ino: 1 })])
+    expect(whys(await inside('a.cpio', cpio))).toEqual([
+      'opt/a.cpio: It could not be read to its end: the cpio goes on behind its last entry.',
+    ])
+    expect(whys(await inside('a.tar.gz', Buffer.concat([gzipSync(tar([])), Buffer.from('more')])))).toHaveLength(1)
+    expect(whys(await inside('a.tar', tar([{ name: 'x', type: 'S' }])))).toEqual([
+      expect.stringContaining('which no package needs and not every reader knows'),
+    ])
+  })
+  test('an asar that points outside, or with a list that is too long', async () => {
+    expect(
+      await inside(
+        'a.asar',
+        buildAsar(
+          { files: { x: { size: 9, offset: '99' }, y: { size: 9, offset: 0 }, z: { size: 1, unpacked: true } } },
+          Buffer.alloc(20),
+        ),
+      ),
+    ).toEqual({
+      components: [],
+      unopened: ['x', 'y'].map(name => ({
+        path: `opt/a.asar!/${name}`,
+        size: 9,
+        why: 'The list of its archive puts it outside.',
+      })),
+    })
+    const long = buildAsar({ files: {} }, Buffer.alloc(0))
+    long.writeUInt32LE(2 ** 31, 4)
+    long.writeUInt32LE(2 ** 31 - 4, 8)
+    long.writeUInt32LE(2 ** 30, 12)
+    expect(whys(await inside('a.asar', long))).toEqual([
+      'opt/a.asar: It could not be read to its end: its list of files has 1073741824 bytes.',
+    ])
+  })
+  test.each([
+    ['x.7z', '7z\xbc\xaf\x27\x1c', 'a 7z archive'],
+    ['x.rar', 'Rar!\x1a\x07\x01\0', 'a RAR archive'],
+    ['x.snap', 'hsqs', 'a squashfs image'],
+    ['x.iso', '', 'a disk image'],
+  ])('%s, which nothing here opens', async (name, magic, said) => {
+    const bytes = Buffer.concat([Buffer.from(magic, 'latin1'), Buffer.alloc(600)])
+    expect((await inside(name, bytes)).unopened).toEqual([
+      { path: `opt/${name}`, size: bytes.length, why: `It is ${said}, which is not read.` },
+    ])
+  })
+})
+
+describe('bombs end with a reason', () => {
+  const zeros = Buffer.alloc(30 * 2 ** 20)
+  test.each<[string, () => Buffer, string]>([
+    ['a.tar.gz', () => gzipSync(tar([{ name: 'x.jar', body: zeros }])), 'opt/a.tar.gz!/x.jar'],
+    ['a.zst', () => zstdCompressSync(zeros), 'opt/a.zst'],
+    ['x.zip', () => buildZip([{ name: 'y.jar', body: zeros }]), 'opt/x.zip!/y.jar'],
+  ])('%s by its ratio', async (name, build, path) => {
+    expect((await inside(name, build())).unopened).toContainEqual({
+      path,
+      size: expect.any(Number) as number,
+      why: 'It could not be read to its end: it unpacks to more than 200 times its size.',
+    })
+  })
+  test('archives that unpack each other again and again, by their number or their bytes', async () => {
+    let level = buildZip(Array.from({ length: 16 }, (_, n) => ({ name: `${n}.txt`, body: 'x' })))
+    for (let n = 0; n < 6; n++) {
+      const below = level
+      level = buildZip(Array.from({ length: 16 }, (_, at) => ({ name: `${at}.zip`, body: below })))
+    }
+    expect((await inside('x.zip', level, { files: 10_000 })).cut).toContain('more than 10000 files')
+    expect((await inside('x.zip', level, { inflatedBytes: 2 ** 20 })).cut).toContain('unpack to more than 1 MiB')
+    expect((await inside('x.zip', level, { readBytes: 2 ** 20 })).cut).toContain('takes more than 1 MiB')
+  })
+})

@@ -33,6 +33,8 @@ export interface Found extends Pick<Purl, 'type' | 'namespace' | 'name' | 'quali
   readonly needs?: readonly string[]
   /** Why no advisories are asked about it, in one sentence: `It is the program's own module.` */
   readonly unasked?: string
+  /** Vulnerabilities that this copy cannot have, and why, in one sentence: `Its class JndiLookup is not in this copy.` */
+  readonly cleared?: { readonly ids: readonly string[]; readonly why: string }
 }
 
 /** Something that was not opened, or not to its end: too large, too deep, encrypted, damaged, unknown. */

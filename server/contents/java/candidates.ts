@@ -1,0 +1,138 @@
+import { artifactsNamed, homesOf } from './known-artifacts.ts'
+import { bundleName, type Manifest } from './manifest.ts'
+import type { Coordinates, JavaNames } from './coordinates.ts'
+import type { JarName } from './file-name.ts'
+
+/** What a jar may be, by what is not its pom. */
+export interface Candidate extends Coordinates {
+  readonly rule: 'manifest-coordinates' | 'module-name' | 'bundle-name' | 'manifest-title' | 'file-name'
+  readonly confidence: 'certain' | 'probable'
+  /** Where the manifest gives one together with the coordinates. */
+  readonly version?: string
+}
+
+export interface NamedBy {
+  readonly name: JarName
+  readonly manifest: Manifest
+  /** The names of all folders that hold classes. */
+  readonly folders: ReadonlySet<string>
+  readonly names: JavaNames
+}
+
+const key = ({ group, artifact }: Coordinates): string => `${group}:${artifact}`
+const isToken = (text: string): boolean => /^[\w.+~-]{1,200}$/.test(text)
+
+/** Plugins of Jenkins and bundles of NiFi say their coordinates themselves. */
+function ownWords({ manifest }: NamedBy): Candidate[] {
+  const read = (names: readonly string[]): Candidate[] => {
+    const [group = '', artifact = '', said = ''] = names.map(name => manifest.get(name) ?? '')
+    const version = said.split(' ')[0] ?? ''
+    return [group, artifact, version].every(isToken)
+      ? [{ group, artifact, version, rule: 'manifest-coordinates', confidence: 'certain' }]
+      : []
+  }
+  return [...read(['nar-group', 'nar-id', 'nar-version']), ...read(['group-id', 'short-name', 'plugin-version'])]
+}
+
+// words that many projects use, so that sharing them says nothing
+const COMMON = new Set(
+  'com org net io edu de fr uk java javax jakarta apache google github sourceforge core api impl client server common commons util utils lib main base all jar project plugin'.split(
+    ' ',
+  ),
+)
+
+/** Whether classes lie where the ones of this artifact would: in a folder called as a word of its coordinates. */
+function hasClassesOf({ group, artifact }: Coordinates, folders: ReadonlySet<string>): boolean {
+  const words = `${group}.${artifact}`.toLowerCase().split(/[^a-z0-9]+/)
+  return words.some(word => {
+    const bare = word.replace(/\d+$/, '')
+    return [word, bare].some(one => one.length > 1 && !COMMON.has(one) && folders.has(one))
+  })
+}
+
+/** The coordinates under which an artifactId is known; the project's own before those who repackage it. */
+function known(artifact: string, { folders, names }: NamedBy): Coordinates[] {
+  const homes = homesOf(artifact)
+  const groups = homes.length > 0 ? homes : names.groupsOf(artifact)
+  const all = groups.map(group => ({ group, artifact }))
+  const fitting = folders.size === 0 ? all : all.filter(one => hasClassesOf(one, folders))
+  // one that many have taken over says nothing
+  return fitting.length > 3 ? [] : fitting
+}
+
+/** Of several with one module name, those that the file name says, or the vendor; else all. */
+function narrowed(all: readonly Coordinates[], { name, manifest }: NamedBy): readonly Coordinates[] {
+  const byFile = all.filter(({ artifact }) => name.parts.some(part => part.name === artifact))
+  const left = byFile.length > 0 ? byFile : all
+  if (new Set(left.map(({ artifact }) => artifact)).size > 1) return left
+  const vendor = manifest.get('implementation-vendor-id')
+  const byVendor = left.filter(({ group }) => group === vendor)
+  return byVendor.length > 0 ? byVendor : left
+}
+
+/** By the names in its manifest, through the table of names. */
+function byNames(jar: NamedBy): Candidate[] {
+  const { manifest } = jar
+  const said = [
+    ['module-name', manifest.get('automatic-module-name') ?? ''],
+    ['bundle-name', bundleName(manifest)],
+    ['manifest-title', manifest.get('implementation-title') ?? ''],
+    ['manifest-title', manifest.get('extension-name') ?? ''],
+  ] as const
+  for (const [rule, name] of said) {
+    const found = narrowed(artifactsNamed(name), jar)
+    if (found.length > 0)
+      return found.map(one => ({ ...one, rule, confidence: found.length === 1 ? 'certain' : 'probable' }))
+  }
+  return []
+}
+
+/** What old projects of Apache gave as their vendor, whatever their group. */
+const APACHE = 'org.apache'
+
+/** By vendor and title, where one of them is an artifactId. */
+function byTitle(jar: NamedBy): Candidate[] {
+  const { manifest, name, names } = jar
+  const vendor = manifest.get('implementation-vendor-id') ?? ''
+  const titles = ['implementation-title', 'extension-name', 'bundle-symbolicname']
+    .map(field => manifest.get(field)?.split(';')[0] ?? '')
+    .filter(isToken)
+  const files = name.parts.map(part => part.name)
+  const isKnown = (group: string, artifact: string): boolean =>
+    homesOf(artifact).includes(group) || names.groupsOf(artifact).includes(group)
+  for (const artifact of [...titles, ...files])
+    if (isToken(vendor) && isKnown(vendor, artifact))
+      return [{ group: vendor, artifact, rule: 'manifest-title', confidence: 'certain' }]
+  for (const artifact of titles) {
+    const found = known(artifact, jar)
+    if (found.length > 0) return found.map(one => ({ ...one, rule: 'manifest-title', confidence: 'probable' }))
+  }
+  // what Maven writes by default: the group, and a title that the file is called by, `_2.12` behind it for Scala
+  const isTitle = (file: string): boolean =>
+    titles.some(
+      title => file === title || (file.startsWith(`${title}_`) && /^\d[\d.]*$/.test(file.slice(title.length + 1))),
+    )
+  const said = vendor.includes('.') && vendor !== APACHE ? files.find(isTitle) : undefined
+  return said === undefined ? [] : [{ group: vendor, artifact: said, rule: 'manifest-title', confidence: 'probable' }]
+}
+
+/** By its file name, read in the way that gives the longest artifactId that is known. */
+function byFileName(jar: NamedBy): Candidate[] {
+  for (const { name: artifact } of jar.name.parts.toSorted((a, b) => b.name.length - a.name.length)) {
+    const found = known(artifact, jar)
+    if (found.length > 0) return found.map(one => ({ ...one, rule: 'file-name', confidence: 'probable' }))
+  }
+  return []
+}
+
+/**
+ * What a jar is by its manifest and its name, best first. Where file name and manifest differ, both. No group is made
+ * up: each is the manifest's own word, from the table of names, or known from the loaded data.
+ */
+export function candidatesOf(jar: NamedBy): Candidate[] {
+  const best = [ownWords, byNames, byTitle].map(look => look(jar)).find(found => found.length > 0) ?? []
+  const seen = new Set(best.map(key))
+  // the same artifact under another group is a repackaged one
+  const artifacts = new Set(best.map(({ artifact }) => artifact))
+  return [...best, ...byFileName(jar).filter(one => !seen.has(key(one)) && !artifacts.has(one.artifact))]
+}

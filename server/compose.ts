@@ -93,7 +93,7 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
   const keys = createKeyFollower(base)
   const advisories = createAdvisoryFollower({ db, outbox, repositories, database: vulndb.database })
   const outlived = createOutlived({ ...base, signed: () => countSigned(db, ALL_SEEING) })
-  const contents = composeContents({ ...base, version })
+  const contents = composeContents({ ...base, version, javaNames: vulndb.javaNames })
   const gate = composeGate({ ...base, scanners: scanning.scanners, enrich, catalog, contents })
   const sbom = composeSbom({ ...base, contents, version })
   const review = composeReview({

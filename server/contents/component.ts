@@ -3,7 +3,7 @@ import type { ContentsRecord } from '../core/report.ts'
 import type { Found, Unopened } from './reader.ts'
 
 /** A library or program inside a package, as a file in it names it. */
-export interface Component extends Pick<Found, 'presence' | 'rule' | 'confidence' | 'unasked'> {
+export interface Component extends Pick<Found, 'presence' | 'rule' | 'confidence' | 'unasked' | 'cleared' | 'jar'> {
   readonly purl: string
   /** `org.apache.logging.log4j`, `@scope`: the part before the name, in ecosystems that have it. */
   readonly group?: string
@@ -42,7 +42,7 @@ const PACKAGED = [
 
 /** Adds the place and the package URL to what a reader found in a file. */
 export function componentAt(found: Found, file: string): Component {
-  const { type, namespace, name, version, qualifiers, presence, rule, confidence, unasked } = found
+  const { type, namespace, name, version, qualifiers, presence, rule, confidence, unasked, cleared, jar } = found
   const path = found.path ?? file
   // a jar in the distribution's folder is packaged, one inside it is not
   const place = path.split('!/').length > 2 ? path : (path.split('!/')[0] ?? path)
@@ -62,6 +62,8 @@ export function componentAt(found: Found, file: string): Component {
     rule,
     confidence,
     ...(unasked === undefined ? {} : { unasked }),
+    ...(cleared === undefined ? {} : { cleared }),
+    ...(jar === undefined ? {} : { jar }),
     ...(PACKAGED.some(one => one.test(place)) ? { packaged: true } : {}),
   }
 }

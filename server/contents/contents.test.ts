@@ -10,6 +10,7 @@ import type { InnerStream } from '../formats/format.ts'
 import { deb } from '../formats/deb/index.ts'
 import type { Contents } from './component.ts'
 import { createContents, readContents } from './contents.ts'
+import { NO_NAMES } from './java/coordinates.ts'
 import { LIMITS } from './limits.ts'
 
 let folder: string
@@ -105,7 +106,8 @@ describe('what a package carries', () => {
       'd/locked.zip': buildZip([{ name: 'secret.jar', body: 'x', flags: 1 }]),
     })
     const inNine = `c/nine.jar${'!/a.jar'.repeat(8)}`
-    expect(components.map(({ purl }) => purl)).toEqual(['pkg:maven/g/deep@1'])
+    // a jar says what it is without being taken apart
+    expect(components.map(({ purl }) => purl)).toEqual(['pkg:maven/g/deep@1', 'pkg:maven/g/deep@1'])
     expect(unopened).toEqual([
       {
         path: 'a/x.jar',
@@ -217,6 +219,7 @@ describe('the cache', () => {
         folder: cache,
         incoming: folder,
         version,
+        javaNames: async () => NO_NAMES,
       })
     const contents = of('1.0')
     const carrier = {

@@ -9,6 +9,8 @@ import type { Format } from '../formats/format.ts'
 import { writeAtomic } from '../lib/atomic.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
 import { NOTHING, type Contents } from './component.ts'
+import type { JavaNames } from './java/coordinates.ts'
+import { hasUnnamedJars, nameJars } from './java/late.ts'
 import { LIMITS } from './limits.ts'
 import { READERS, READERS_VERSION } from './readers.ts'
 import { createRoom } from './room.ts'
@@ -44,6 +46,8 @@ export interface ContentsDeps {
   readonly incoming: string
   /** Of this program: other readers, other contents. */
   readonly version: string
+  /** What the loaded data know about Java libraries. Asked for jars that do not say for certain what they are. */
+  readonly javaNames: () => Promise<JavaNames>
 }
 
 /** Reads a package now, whatever is kept of it. */
@@ -68,7 +72,7 @@ async function readKept(path: string): Promise<Contents | undefined> {
 }
 
 /** Makes the reader and its cache, without what readers of other versions kept. */
-export function createContents({ pool, formats, folder, incoming, version }: ContentsDeps): ContentsOf {
+export function createContents({ pool, formats, folder, incoming, version, javaNames }: ContentsDeps): ContentsOf {
   const lock = createKeyedLock()
   const generation = `${version.replace(/[^\w.-]/g, '_')}-${READERS_VERSION}`
   const pathOf = (digest: string): string => join(folder, generation, digest.slice(0, 2), `${digest}.json`)
@@ -96,14 +100,24 @@ export function createContents({ pool, formats, folder, incoming, version }: Con
     })
   }
 
+  // what is kept does not depend on the data, which change every day
+  const named = async (contents: Contents): Promise<Contents> =>
+    hasUnnamedJars(contents) ? nameJars(contents, await javaNames()) : contents
+
   return {
-    read: (what, signal) => keep(what.file.blob.sha256, () => readContents(what, { incoming, signal })),
+    read: async (what, signal) =>
+      named(await keep(what.file.blob.sha256, () => readContents(what, { incoming, signal }))),
     async of({ ref, files, kind }, signal) {
       if (kind === 'source') return NOTHING
-      return keep(receivedSha256(files[0]), async () =>
+      const contents = await keep(receivedSha256(files[0]), async () =>
         readContents({ format: formats(ref.format), file: await readPooled(pool, files) }, { incoming, signal }),
       )
+      return named(contents)
     },
-    known: async ({ files, kind }) => (kind === 'source' ? NOTHING : readKept(pathOf(receivedSha256(files[0])))),
+    async known({ files, kind }) {
+      if (kind === 'source') return NOTHING
+      const kept = await readKept(pathOf(receivedSha256(files[0])))
+      return kept === undefined ? undefined : named(kept)
+    },
   }
 }

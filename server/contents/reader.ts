@@ -1,4 +1,5 @@
 import type { Purl } from '../core/purl.ts'
+import type { JarEvidence } from './java/coordinates.ts'
 import type { Limits } from './limits.ts'
 
 /** A file in a package, or in an archive inside it. */
@@ -35,6 +36,8 @@ export interface Found extends Pick<Purl, 'type' | 'namespace' | 'name' | 'quali
   readonly unasked?: string
   /** Vulnerabilities that this copy cannot have, and why, in one sentence: `Its class JndiLookup is not in this copy.` */
   readonly cleared?: { readonly ids: readonly string[]; readonly why: string }
+  /** Of a jar that does not say for certain what it is: what the loaded data are asked with. */
+  readonly jar?: JarEvidence
 }
 
 /** Something that was not opened, or not to its end: too large, too deep, encrypted, damaged, unknown. */

@@ -11,6 +11,7 @@ import type { Settings } from '../settings/store.ts'
 import { createFeeds, type Feeds } from './feeds/feeds.ts'
 import { createThreatIntel, type ThreatIntel } from './intel/threat-intel.ts'
 import { createAdvisoriesOf } from './match/advisories-of.ts'
+import { createJavaNames, type JavaNames } from './java/java-names.ts'
 import { createDatabase, type Database } from './store/database.ts'
 import type { ImportResult } from './store/import.ts'
 import { createImporter, type Importer } from './store/importer.ts'
@@ -35,6 +36,8 @@ export interface VulnDbPart extends Part {
   readonly importer: Importer
   readonly feeds: Feeds
   readonly intel: ThreatIntel
+  /** What the loaded data know about Java libraries. */
+  javaNames(): Promise<JavaNames>
   readonly fixes: FindFixes
   /** Fetches the catalogue of known exploited vulnerabilities, in the background. */
   refreshKev(): Promise<void>
@@ -91,6 +94,7 @@ export function composeVulnDb(needs: VulnDbNeeds): VulnDbPart {
     importer,
     feeds,
     intel: createThreatIntel({ layout }),
+    javaNames: createJavaNames({ security, database }),
     fixes: createAdvisoriesOf({ database, orders }),
     jobs: [
       {

@@ -11,6 +11,7 @@ import { parsePurl } from '../../server/core/purl.ts'
 import { sbom } from '../../server/features/sbom/contract.ts'
 import { sbomHandlers } from '../../server/features/sbom/handlers.ts'
 import { composeContents } from '../../server/contents/compose.ts'
+import { NO_NAMES } from '../../server/contents/java/coordinates.ts'
 import { getFormat } from '../../server/formats/index.ts'
 import { createPool } from '../../server/files/pool.ts'
 import { createBills } from '../../server/sbom/bills.ts'
@@ -30,7 +31,12 @@ let stock: Stock
 let call: ReturnType<typeof createCaller<typeof sbom, Parameters<(typeof sbomHandlers)['GET /sbom/export']>[0]>>['call']
 const deps = () => {
   const { db, clock, layout } = stock
-  const contents = composeContents({ layout, pool: createPool({ layout, clock }), version: 'test' })
+  const contents = composeContents({
+    layout,
+    pool: createPool({ layout, clock }),
+    version: 'test',
+    javaNames: async () => NO_NAMES,
+  })
   return {
     db,
     bills: createBills({ db, clock, contents, formats: getFormat, repositories, tool: '1.2.3' }),
@@ -363,7 +369,12 @@ describe('a document of a distribution', () => {
         return db.query(...args)
       },
     }
-    const contents = composeContents({ layout: stock.layout, pool: createPool(stock), version: 'test' })
+    const contents = composeContents({
+      layout: stock.layout,
+      pool: createPool(stock),
+      version: 'test',
+      javaNames: async () => NO_NAMES,
+    })
     const bill = await createBills({
       db: counted as never,
       clock: stock.clock,

@@ -25,6 +25,7 @@ import { hasTree, switchesFor } from '../../server/formats/index.ts'
 import { systemClock } from '../../server/lib/clock.ts'
 import { createDigestThreads } from '../../server/lib/digest.ts'
 import { composeContents } from '../../server/contents/compose.ts'
+import { NO_NAMES } from '../../server/contents/java/coordinates.ts'
 import { createGate } from '../../server/pipeline/gate.ts'
 import { createArrivals } from '../../server/lib/arrivals.ts'
 import { createPackageSigning } from '../../server/pipeline/package-signing.ts'
@@ -276,7 +277,12 @@ export function openUploads(): Uploads {
       signing: createPackageSigning({ spool, keyring, settings, clock: systemClock }),
       unpacking: createUnpacking(),
       copies,
-      contents: composeContents({ layout, pool: createPool({ layout, clock: systemClock }), version: 'test' }),
+      contents: composeContents({
+        layout,
+        pool: createPool({ layout, clock: systemClock }),
+        version: 'test',
+        javaNames: async () => NO_NAMES,
+      }),
       clock: systemClock,
     })
     return {

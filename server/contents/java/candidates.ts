@@ -1,7 +1,7 @@
 import { artifactsNamed, homesOf } from './known-artifacts.ts'
 import { bundleName, type Manifest } from './manifest.ts'
-import type { Coordinates, JavaNames } from './coordinates.ts'
-import type { JarName } from './file-name.ts'
+import type { Coordinates, JarEvidence, JavaNames } from './coordinates.ts'
+import type { NameParts } from './file-name.ts'
 
 /** What a jar may be, by what is not its pom. */
 export interface Candidate extends Coordinates {
@@ -12,7 +12,8 @@ export interface Candidate extends Coordinates {
 }
 
 export interface NamedBy {
-  readonly name: JarName
+  /** Every way to read its file name. */
+  readonly parts: readonly NameParts[]
   readonly manifest: Manifest
   /** The names of all folders that hold classes. */
   readonly folders: ReadonlySet<string>
@@ -61,8 +62,8 @@ function known(artifact: string, { folders, names }: NamedBy): Coordinates[] {
 }
 
 /** Of several with one module name, those that the file name says, or the vendor; else all. */
-function narrowed(all: readonly Coordinates[], { name, manifest }: NamedBy): readonly Coordinates[] {
-  const byFile = all.filter(({ artifact }) => name.parts.some(part => part.name === artifact))
+function narrowed(all: readonly Coordinates[], { parts, manifest }: NamedBy): readonly Coordinates[] {
+  const byFile = all.filter(({ artifact }) => parts.some(part => part.name === artifact))
   const left = byFile.length > 0 ? byFile : all
   if (new Set(left.map(({ artifact }) => artifact)).size > 1) return left
   const vendor = manifest.get('implementation-vendor-id')
@@ -92,12 +93,12 @@ const APACHE = 'org.apache'
 
 /** By vendor and title, where one of them is an artifactId. */
 function byTitle(jar: NamedBy): Candidate[] {
-  const { manifest, name, names } = jar
+  const { manifest, parts, names } = jar
   const vendor = manifest.get('implementation-vendor-id') ?? ''
   const titles = ['implementation-title', 'extension-name', 'bundle-symbolicname']
     .map(field => manifest.get(field)?.split(';')[0] ?? '')
     .filter(isToken)
-  const files = name.parts.map(part => part.name)
+  const files = parts.map(part => part.name)
   const isKnown = (group: string, artifact: string): boolean =>
     homesOf(artifact).includes(group) || names.groupsOf(artifact).includes(group)
   for (const artifact of [...titles, ...files])
@@ -118,7 +119,7 @@ function byTitle(jar: NamedBy): Candidate[] {
 
 /** By its file name, read in the way that gives the longest artifactId that is known. */
 function byFileName(jar: NamedBy): Candidate[] {
-  for (const { name: artifact } of jar.name.parts.toSorted((a, b) => b.name.length - a.name.length)) {
+  for (const { name: artifact } of jar.parts.toSorted((a, b) => b.name.length - a.name.length)) {
     const found = known(artifact, jar)
     if (found.length > 0) return found.map(one => ({ ...one, rule: 'file-name', confidence: 'probable' }))
   }
@@ -136,3 +137,27 @@ export function candidatesOf(jar: NamedBy): Candidate[] {
   const artifacts = new Set(best.map(({ artifact }) => artifact))
   return [...best, ...byFileName(jar).filter(one => !seen.has(key(one)) && !artifacts.has(one.artifact))]
 }
+
+const KEPT = [
+  ...['automatic-module-name', 'bundle-symbolicname', 'bundle-version', 'extension-name'],
+  ...['implementation-title', 'implementation-vendor-id', 'implementation-version'],
+]
+const MOST_FOLDERS = 300
+const LONGEST = 200
+
+/** What has to be kept of a jar to look again with other data. */
+export function evidenceOf(
+  { parts, manifest, folders }: Omit<NamedBy, 'names'>,
+  sha1: string | undefined,
+): JarEvidence {
+  return {
+    ...(sha1 === undefined ? {} : { sha1 }),
+    parts,
+    manifest: [...manifest].filter(([name, value]) => KEPT.includes(name) && value.length <= LONGEST),
+    folders: [...folders].filter(folder => !COMMON.has(folder) && folder.length <= LONGEST).slice(0, MOST_FOLDERS),
+  }
+}
+
+/** The candidates again, with the data of today. */
+export const candidatesAgain = ({ parts, manifest, folders }: JarEvidence, names: JavaNames): Candidate[] =>
+  candidatesOf({ parts, manifest: new Map(manifest), folders: new Set(folders), names })

@@ -1,3 +1,5 @@
+import type { NameParts } from './file-name.ts'
+
 /** What names a Maven artifact, without its version. */
 export interface Coordinates {
   readonly group: string
@@ -11,13 +13,26 @@ export interface Release extends Coordinates {
 
 /** What the loaded vulnerability data know about Java libraries. */
 export interface JavaNames {
-  /** The groups under which an artifactId has advisories or is in the index. */
+  /** The groups under which an artifactId has advisories. */
   groupsOf(artifact: string): readonly string[]
-  /** False where no index of SHA-1 is loaded: then nobody needs to compute one. */
-  readonly hasDigests: boolean
-  /** Whose file has this SHA-1. Empty says nothing: the index holds only what has advisories. */
-  releasesOf(sha1: Buffer): readonly Release[]
+  /** Whose file has this SHA-1, in hex. Empty says nothing: the index holds only what has advisories. */
+  releasesOf(sha1: string): readonly Release[]
 }
 
 /** Nothing is loaded. */
-export const NO_NAMES: JavaNames = { groupsOf: () => [], hasDigests: false, releasesOf: () => [] }
+export const NO_NAMES: JavaNames = { groupsOf: () => [], releasesOf: () => [] }
+
+/**
+ * What is kept of a jar that does not say for certain what it is: the loaded data may know it, and other data may come
+ * later.
+ */
+export interface JarEvidence {
+  /** Absent for a file that is too large to be in the index. */
+  readonly sha1?: string
+  /** Every way to read its file name. */
+  readonly parts: readonly NameParts[]
+  /** The attributes of its manifest that name something. */
+  readonly manifest: readonly (readonly [name: string, value: string])[]
+  /** The names of folders that hold classes. */
+  readonly folders: readonly string[]
+}

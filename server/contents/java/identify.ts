@@ -1,9 +1,9 @@
 import type { Found } from '../reader.ts'
-import { candidatesOf, type NamedBy } from './candidates.ts'
-import type { Coordinates, Release } from './coordinates.ts'
-import { JAVA_ENDING } from './file-name.ts'
+import { candidatesOf, evidenceOf, type Candidate, type NamedBy } from './candidates.ts'
+import { NO_NAMES, type Coordinates, type Release } from './coordinates.ts'
+import { JAVA_ENDING, type JarName, type NameParts } from './file-name.ts'
 import { isKnownLog4j, type Log4j } from './log4j.ts'
-import { manifestVersion } from './manifest.ts'
+import { manifestVersion, type Manifest } from './manifest.ts'
 
 /** Coordinates that a file in the jar says. */
 export interface Stated extends Release {
@@ -13,15 +13,17 @@ export interface Stated extends Release {
 }
 
 /** What was read of a jar. */
-export interface Jar extends NamedBy {
+export interface Jar extends Pick<NamedBy, 'manifest' | 'folders'> {
   readonly path: string
+  readonly name: JarName
   readonly stated: readonly Stated[]
-  /** Whose files have its SHA-1. */
-  readonly releases: readonly Release[]
   readonly log4j: readonly Log4j[]
+  /** In hex, computed where it matters; undefined for a file that is too large to be in an index. */
+  sha1(): Promise<string | undefined>
 }
 
-const maven = ({ group, artifact }: Coordinates) => ({ type: 'maven', namespace: group, name: artifact }) as const
+export const maven = ({ group, artifact }: Coordinates) =>
+  ({ type: 'maven', namespace: group, name: artifact }) as const
 const key = ({ group, artifact }: Coordinates): string => `${group}:${artifact}`
 
 /** `1.55` and `1.55.0`, `5.0.0.Final` and `5.0`: one version in two spellings. */
@@ -34,20 +36,20 @@ const spelled = (version: string): string =>
 const isSame = (a: string, b: string): boolean => spelled(a) === spelled(b)
 
 /** The version in the file name, where the file is called by this artifact. */
-const versionInName = ({ name }: Jar, artifact: string): string | undefined =>
-  name.parts.find(part => part.name.toLowerCase() === artifact.toLowerCase() && part.version !== undefined)?.version
+const versionInName = (parts: readonly NameParts[], artifact: string): string | undefined =>
+  parts.find(part => part.name.toLowerCase() === artifact.toLowerCase() && part.version !== undefined)?.version
 
 /** What pom files in it say; and the version in its name, where that differs from the pom of the same artifact. */
-function byFiles(jar: Jar): Found[] {
-  return jar.stated.flatMap(one => {
-    const inName = versionInName(jar, one.artifact)
+function byFiles({ path, name, stated }: Jar): Found[] {
+  return stated.flatMap(one => {
+    const inName = versionInName(name.parts, one.artifact)
     const found: Found = {
       ...maven(one),
       version: one.version,
       presence: 'shipped',
       rule: one.rule,
       confidence: 'certain',
-      path: `${jar.path}!/${one.entry}`,
+      path: `${path}!/${one.entry}`,
     }
     return inName === undefined || isSame(inName, one.version) || /snapshot/i.test(one.version)
       ? [found]
@@ -55,11 +57,14 @@ function byFiles(jar: Jar): Found[] {
   })
 }
 
-/** What its manifest and its name say. Versions that differ are both asked about, the one in the file name first. */
-function byNames(jar: Jar): Found[] {
-  const inManifest = manifestVersion(jar.manifest)
-  return candidatesOf(jar).flatMap(({ group, artifact, rule, confidence, version }): Found[] => {
-    const said = [version, versionInName(jar, artifact), inManifest].filter(one => one !== undefined)
+/** Components for candidates. Versions that differ are both asked about, the one in the file name first. */
+export function foundBy(
+  candidates: readonly Candidate[],
+  { parts, manifest }: { readonly parts: readonly NameParts[]; readonly manifest: Manifest },
+): Found[] {
+  const inManifest = manifestVersion(manifest)
+  return candidates.flatMap(({ group, artifact, rule, confidence, version }): Found[] => {
+    const said = [version, versionInName(parts, artifact), inManifest].filter(one => one !== undefined)
     const versions = said.filter((one, at) => said.findIndex(other => isSame(other, one)) === at)
     const base = { ...maven({ group, artifact }), presence: 'shipped', rule } as const
     if (versions.length === 0) return [{ ...base, version: undefined, confidence }]
@@ -70,14 +75,20 @@ function byNames(jar: Jar): Found[] {
 const LOG4J: Coordinates = { group: 'org.apache.logging.log4j', artifact: 'log4j-core' }
 const isLog4j = (one: Found): boolean => one.namespace === LOG4J.group && one.name === LOG4J.artifact
 
+/** Source: https://logging.apache.org/security.html, CVE-2021-44228, "Mitigation" */
+const NO_LOOKUP = {
+  ids: ['CVE-2021-44228', 'CVE-2021-45046'],
+  why: 'Its class JndiLookup is not in this copy.',
+} as const
+
 /** The classes of log4j-core: they name it where nothing else does, and contradict a pom that is of another release. */
 function withLog4j(jar: Jar, found: readonly Found[]): Found[] {
+  if (jar.log4j.length === 0) return [...found]
   const others = found.filter(one => !isLog4j(one) || one.version !== undefined)
   const versions = others.filter(isLog4j).flatMap(({ version }) => version ?? [])
   const copies = jar.log4j.filter(({ isExact, versions: mine }) =>
     versions.length === 0 ? true : isExact && !versions.some(one => mine.includes(one) || !isKnownLog4j(one)),
   )
-  const closed = jar.log4j.length > 0 && jar.log4j.every(({ hasJndiLookup }) => !hasJndiLookup)
   const all: Found[] = [
     ...others,
     ...copies.map(({ folder, version, isExact }) => ({
@@ -89,19 +100,14 @@ function withLog4j(jar: Jar, found: readonly Found[]): Found[] {
       path: `${jar.path}!/${folder}`,
     })),
   ]
-  return closed ? all.map(one => (isLog4j(one) ? { ...one, cleared: NO_LOOKUP } : one)) : all
+  const isClosed = jar.log4j.every(({ hasJndiLookup }) => !hasJndiLookup)
+  return isClosed ? all.map(one => (isLog4j(one) ? { ...one, cleared: NO_LOOKUP } : one)) : all
 }
 
-/** Source: https://logging.apache.org/security.html, CVE-2021-44228, "Mitigation" */
-const NO_LOOKUP = {
-  ids: ['CVE-2021-44228', 'CVE-2021-45046'],
-  why: 'Its class JndiLookup is not in this copy.',
-} as const
-
-/** A jar with code and without coordinates is listed by its file name alone. */
-function byFileName({ path, name, folders }: Jar): Found[] {
+/** A jar without coordinates is listed by its file name alone. */
+function unnamed({ name, folders, stated }: Jar): Found[] {
   const [part] = name.parts
-  if (!JAVA_ENDING.test(path) || part === undefined || (part.version === undefined && folders.size === 0)) return []
+  if (part === undefined || (part.version === undefined && folders.size === 0 && stated.length === 0)) return []
   return [
     {
       type: 'generic',
@@ -115,34 +121,34 @@ function byFileName({ path, name, folders }: Jar): Found[] {
   ]
 }
 
+/** What the jar itself is, apart from its parts, with what is needed to look again where that is not certain. */
+async function itself(jar: Jar): Promise<Found[]> {
+  const named = { parts: jar.name.parts, manifest: jar.manifest, folders: jar.folders }
+  const found = foundBy(candidatesOf({ ...named, names: NO_NAMES }), named)
+  const [first] = found
+  if (first?.confidence === 'certain' && first.version !== undefined) return found
+  const [own, ...others] = first === undefined ? (JAVA_ENDING.test(jar.path) ? unnamed(jar) : []) : found
+  return own === undefined ? [] : [{ ...own, jar: evidenceOf(named, await jar.sha1()) }, ...others]
+}
+
 /**
- * The components that a jar is and holds, by order of trust: its SHA-1, the poms in it, names in its manifest, its file
- * name, its classes. Sources that differ are all there. A component is named once for each version.
+ * The components that a jar is and holds, by order of trust: the poms in it, names in its manifest, its file name, its
+ * classes. Sources that differ are all there. A component is named once for each version. Where it does not say for
+ * certain what it is, `jar` has what the loaded data are asked with, its SHA-1 first.
  */
-export function identify(jar: Jar): Found[] {
-  const byDigest = jar.releases.map((one): Found => ({
-    ...maven(one),
-    version: one.version,
-    presence: 'shipped',
-    rule: 'sha1',
-    confidence: 'certain',
-  }))
-  const stated = byFiles(jar)
-  const isStated = new Set([...jar.stated, ...jar.releases].map(key))
-  // its own pom, or what only has its digest, says more than names do
+export async function identify(jar: Jar): Promise<Found[]> {
+  const isStated = new Set(jar.stated.map(key))
   const isOwn = jar.stated.some(({ artifact }) => jar.name.parts.some(part => part.name === artifact))
-  const named =
-    byDigest.length > 0 || isOwn
-      ? []
-      : byNames(jar).filter(({ namespace = '', name }) => !isStated.has(`${namespace}:${name}`))
-  const known = withLog4j(jar, [...byDigest, ...stated, ...named])
+  // one pom and no other name: a renamed jar
+  const own = isOwn ? [] : (await itself(jar)).filter(one => !isStated.has(`${one.namespace ?? ''}:${one.name}`))
+  const isRenamed = jar.stated.length === 1 && own.every(({ type }) => type === 'generic')
+  const found = withLog4j(jar, [...byFiles(jar), ...(isRenamed ? [] : own)])
   const seen = new Set<string>()
-  const found = (known.length > 0 ? known : byFileName(jar)).filter(({ namespace, name, version }) => {
+  const once = found.filter(({ namespace, name, version }) => {
     const id = `${namespace ?? ''}:${name}:${version ?? ''}`
     return !seen.has(id) && seen.add(id)
   })
   const { without } = jar.name
-  return without === undefined || jar.folders.size > 0
-    ? found
-    : found.map(one => ({ ...one, unasked: `It holds ${without}, and no code of the library.` }))
+  if (without === undefined || jar.folders.size > 0) return once
+  return once.map(({ jar: _, ...one }) => ({ ...one, unasked: `It holds ${without}, and no code of the library.` }))
 }

@@ -3,22 +3,36 @@ import { describe, expect, test } from 'vitest'
 import { buildJar, type JarParts } from '../../../test/support/jar.ts'
 import { openFile } from '../../../test/support/open-file.ts'
 import { buildZip } from '../../../test/support/zip.ts'
+import { componentAt, type Component } from '../component.ts'
 import type { Found, OpenFile } from '../reader.ts'
 import { NO_NAMES, type JavaNames } from './coordinates.ts'
-import { createJarReader } from './jar.ts'
+import { jarReader } from './jar.ts'
+import { nameJars } from './late.ts'
 
-async function read(path: string, parts: JarParts | Buffer, names: Partial<JavaNames> = {}): Promise<readonly Found[]> {
-  const reader = createJarReader(async () => ({ ...NO_NAMES, ...names }))
+async function read(path: string, parts: JarParts | Buffer): Promise<readonly Found[]> {
   const file = openFile(path, Buffer.isBuffer(parts) ? parts : buildJar(parts))
-  expect(reader.wants(file)).toBe(true)
-  const { found, unopened } = await reader.read(file)
+  expect(jarReader.wants(file)).toBe(true)
+  const { found, unopened } = await jarReader.read(file)
   expect(unopened ?? []).toEqual([])
   return found
 }
 /** `group:artifact@version rule`, with a `?` where it is probable, and a `-` where nothing is asked about it. */
-const print = ({ namespace, name, version, rule, confidence, unasked }: Found): string =>
-  `${namespace ?? ''}:${name}@${version ?? ''} ${rule}${confidence === 'certain' ? '' : '?'}${unasked === undefined ? '' : '-'}`
-const printed = async (...args: Parameters<typeof read>): Promise<string[]> => (await read(...args)).map(print)
+const print = ({
+  group,
+  name,
+  version,
+  rule,
+  confidence,
+  unasked,
+}: Omit<Component, 'purl' | 'path' | 'presence'>): string =>
+  `${group ?? ''}:${name}@${version ?? ''} ${rule}${confidence === 'certain' ? '' : '?'}${unasked === undefined ? '' : '-'}`
+/** What it is, also by what is loaded. */
+async function printed(path: string, parts: JarParts | Buffer, names: Partial<JavaNames> = {}): Promise<string[]> {
+  const found = (await read(path, parts)).flatMap(one =>
+    nameJars({ components: [componentAt(one, path)], unopened: [] }, { ...NO_NAMES, ...names }).components.map(print),
+  )
+  return [...new Set(found)]
+}
 
 describe('what a jar is', () => {
   test('its own pom.properties, with the place, as a whole answer', async () => {
@@ -238,6 +252,7 @@ describe('what a jar is', () => {
       'g:a@3 pom-xml',
       'androidx.core:core@1.3.0 version-file',
       'io.netty:netty-codec@4.1.42.Final version-file',
+      ':x@ file-name?-',
     ])
   })
 
@@ -249,15 +264,29 @@ describe('what a jar is', () => {
     expect(await printed('a-1-sources.jar', { poms, classes: ['a/B'] })).toEqual(['g:a@1 pom-properties'])
   })
 
-  test('by its SHA-1 before all else', async () => {
-    const jar = buildJar({ poms: ['g:part:1'], classes: ['a/B'] })
-    const releasesOf = (sha1: Buffer) =>
-      sha1.equals(createHash('sha1').update(jar).digest()) ? [{ group: 'g', artifact: 'real', version: '9' }] : []
-    expect(await printed('x.jar', jar, { hasDigests: true, releasesOf })).toEqual([
-      'g:real@9 sha1',
-      'g:part@1 pom-properties',
-    ])
-    expect(await printed('x.jar', jar, { releasesOf })).toEqual(['g:part@1 pom-properties'])
+  test('by its SHA-1 where it does not say what it is, whatever it is called', async () => {
+    const jar = buildJar({ poms: ['g:part:1', 'g:other:1'], classes: ['a/B'] })
+    const sha1 = createHash('sha1').update(jar).digest('hex')
+    const releasesOf = (asked: string) => (asked === sha1 ? [{ group: 'g', artifact: 'real', version: '9' }] : [])
+    const parts = ['g:part@1 pom-properties', 'g:other@1 pom-properties']
+    expect(await printed('log4j-core-2.14.1.jar', jar)).toEqual([...parts, ':log4j-core@2.14.1 file-name?-'])
+    expect(await printed('log4j-core-2.14.1.jar', jar, { releasesOf })).toEqual([...parts, 'g:real@9 sha1'])
+  })
+
+  test('what is kept of it depends on no data', async () => {
+    const [own] = await read('lib/x-1.jar', {
+      manifest: { 'Implementation-Title': 'x', 'Other': 'y' },
+      classes: ['a/com/B'],
+    })
+    expect(own?.jar).toEqual({
+      sha1: expect.stringMatching(/^[0-9a-f]{40}$/) as string,
+      parts: [
+        { name: 'x', version: '1' },
+        { name: 'x-1', version: undefined },
+      ],
+      manifest: [['implementation-title', 'x']],
+      folders: ['a'],
+    })
   })
 })
 
@@ -293,25 +322,25 @@ describe('log4j-core by its classes', () => {
   const log4j = 'org.apache.logging.log4j:log4j-core'
 
   test('without its pom, wherever shading put them; rewritten ones by their names', async () => {
-    expect(await printed('x.jar', jar(CORE, '2.14.1'))).toEqual([`${log4j}@2.14.1 classes`])
-    expect(await printed('x.jar', jar(`BOOT-INF/classes/${CORE}`, '2.17.1'))).toEqual([`${log4j}@2.17.1 classes`])
-    expect(await printed('x.jar', jar('my/shaded/core/', '2.14.1', { broken: 7 }))).toEqual([
+    expect(await printed('x.zip', jar(CORE, '2.14.1'))).toEqual([`${log4j}@2.14.1 classes`])
+    expect(await printed('x.zip', jar(`BOOT-INF/classes/${CORE}`, '2.17.1'))).toEqual([`${log4j}@2.17.1 classes`])
+    expect(await printed('x.zip', jar('my/shaded/core/', '2.14.1', { broken: 7 }))).toEqual([
       `${log4j}@2.14.1 classes?`,
     ])
-    expect(await printed('x.jar', jar('my/shaded/core/', '2.17.1', { broken: 7 }))).toEqual([
+    expect(await printed('x.zip', jar('my/shaded/core/', '2.17.1', { broken: 7 }))).toEqual([
       `${log4j}@2.17.1 classes?`,
     ])
   })
 
   test('classes that are not those of the pom contradict it', async () => {
-    expect(await printed('x.jar', jar(CORE, '2.14.1', { poms: [`${log4j}:2.17.1`] }))).toEqual([
+    expect(await printed('x.zip', jar(CORE, '2.14.1', { poms: [`${log4j}:2.17.1`] }))).toEqual([
       `${log4j}@2.17.1 pom-properties`,
       `${log4j}@2.14.1 classes`,
     ])
-    expect(await printed('x.jar', jar(CORE, '2.14.1', { poms: [`${log4j}:2.14.0`] }))).toEqual([
+    expect(await printed('x.zip', jar(CORE, '2.14.1', { poms: [`${log4j}:2.14.0`] }))).toEqual([
       `${log4j}@2.14.0 pom-properties`,
     ])
-    expect(await printed('x.jar', jar(CORE, '2.14.1', { poms: [`${log4j}:2.14.1.redhat-1`] }))).toEqual([
+    expect(await printed('x.zip', jar(CORE, '2.14.1', { poms: [`${log4j}:2.14.1.redhat-1`] }))).toEqual([
       `${log4j}@2.14.1.redhat-1 pom-properties`,
     ])
   })
@@ -322,17 +351,15 @@ describe('log4j-core by its classes', () => {
       why: 'Its class JndiLookup is not in this copy.',
     }
     const without = 'JndiLookup.class'
-    expect(await read('x.jar', jar(CORE, '2.14.1', { without }))).toMatchObject([{ version: '2.14.1', cleared }])
-    expect(await read('x.jar', jar(CORE, '2.14.1', { without, poms: [`${log4j}:2.14.1`] }))).toMatchObject([
+    expect(await read('x.zip', jar(CORE, '2.14.1', { without }))).toMatchObject([{ version: '2.14.1', cleared }])
+    expect(await read('x.zip', jar(CORE, '2.14.1', { without, poms: [`${log4j}:2.14.1`] }))).toMatchObject([
       { rule: 'pom-properties', cleared },
     ])
-    expect((await read('x.jar', jar(CORE, '2.14.1')))[0]).not.toHaveProperty('cleared')
+    expect((await read('x.zip', jar(CORE, '2.14.1')))[0]).not.toHaveProperty('cleared')
   })
 })
 
 describe('what is read of it', () => {
-  const reader = createJarReader(async () => NO_NAMES)
-
   test('any zip may be one, also behind a script, and other files are none', async () => {
     const jar = buildJar({ poms: ['g:a:1'] })
     const script = Buffer.concat([Buffer.from('#!/bin/sh\nexec java -jar "$0"\n'), jar])
@@ -340,7 +367,7 @@ describe('what is read of it', () => {
     expect(await printed('a.jmod', Buffer.concat([Buffer.from('JM\x01\x00'), jar]))).toEqual(['g:a@1 pom-properties'])
     expect(await printed('a.docx', buildZip([{ name: 'word/document.xml', body: 'x' }]))).toEqual([])
     expect(await printed('run.sh', Buffer.from('#!/bin/sh\necho hello, this is a script\n'))).toEqual([])
-    expect(reader.wants(openFile('a.txt', 'a text that is long enough'))).toBe(false)
+    expect(jarReader.wants(openFile('a.txt', 'a text that is long enough'))).toBe(false)
   })
 
   test('the directory, the manifest and the poms, and nothing else', async () => {
@@ -360,7 +387,7 @@ describe('what is read of it', () => {
       },
       whole: () => Promise.reject(new Error('it was read whole')),
     }
-    expect((await reader.read(counted)).found.map(print)).toEqual(['g:a@1 pom-properties'])
+    expect((await jarReader.read(counted)).found.map(({ name }) => name)).toEqual(['a'])
     expect(bytes).toBeLessThan(70_000)
   })
 
@@ -374,8 +401,8 @@ describe('what is read of it', () => {
         { name: name('secret'), body: 'groupId=g', flags: 1 },
       ],
     })
-    const { found, unopened } = await reader.read(openFile('a.jar', jar))
-    expect(found.map(print)).toEqual(['g:good@1 pom-properties'])
+    const { found, unopened } = await jarReader.read(openFile('a.jar', jar))
+    expect(found.map(({ name }) => name)).toEqual(['good'])
     expect(unopened).toEqual([
       {
         path: `a.jar!/${name('bomb')}`,

@@ -3,8 +3,7 @@ import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openFile } from '../../../test/support/open-file.ts'
-import { NO_NAMES } from './coordinates.ts'
-import { createJarReader } from './jar.ts'
+import { jarReader } from './jar.ts'
 
 /** The jars in the local repository of Maven: `GROUP/FOLDERS/ARTIFACT/VERSION/ARTIFACT-VERSION.jar`. */
 const folder = join(homedir(), '.m2/repository')
@@ -14,7 +13,6 @@ const jars = existsSync(folder)
       .sort()
   : []
 
-const reader = createJarReader(async () => NO_NAMES)
 const LOG4J = 'org/apache/logging/log4j/log4j-core/'
 
 describe.skipIf(jars.length === 0)('real jars, by what they say themselves', () => {
@@ -24,7 +22,7 @@ describe.skipIf(jars.length === 0)('real jars, by what they say themselves', () 
     for (const path of jars) {
       const [version = '', artifact = '', ...group] = path.split('/').slice(0, -1).reverse()
       const name = `${group.reverse().join('.')}:${artifact}`
-      const { found } = await reader.read(openFile(`lib/${basename(path)}`, readFileSync(join(folder, path))))
+      const { found } = await jarReader.read(openFile(`lib/${basename(path)}`, readFileSync(join(folder, path))))
       const own = found.filter(one => one.type === 'maven' && one.name === artifact)
       if (own.length === 0) continue
       named++
@@ -41,7 +39,7 @@ describe.skipIf(jars.length === 0)('real jars, by what they say themselves', () 
       const bytes = readFileSync(join(folder, path))
       // poms and manifest lie elsewhere now, in both headers
       const hidden = Buffer.from(bytes.toString('latin1').replaceAll('META-INF/', 'META-ANY/'), 'latin1')
-      const { found } = await reader.read(openFile('lib/x.jar', hidden))
+      const { found } = await jarReader.read(openFile('lib/x.jar', hidden))
       const [one] = found
       expect([path, found.length, one?.name, one?.rule]).toEqual([path, 1, 'log4j-core', 'classes'])
     }

@@ -3,7 +3,6 @@ import { constants, crc32, inflateRawSync } from 'node:zlib'
 import { malformed, Malformed } from '../../lib/limited.ts'
 import { readZipDirectory, type ZipMember } from '../archives/zip-directory.ts'
 import type { OpenFile, Reader, Unopened } from '../reader.ts'
-import type { JavaNames, Release } from './coordinates.ts'
 import { JAVA_ENDING, readJarName } from './file-name.ts'
 import { identify, type Stated } from './identify.ts'
 import { findLog4j } from './log4j.ts'
@@ -125,11 +124,11 @@ async function statedBy(file: OpenFile, member: ZipMember): Promise<Stated[]> {
   return self === undefined ? [] : [{ ...self, rule: isXml ? 'pom-xml' : 'pom-properties', entry }]
 }
 
-async function releasesOf(file: OpenFile, names: JavaNames): Promise<readonly Release[]> {
-  if (!names.hasDigests || file.size > MAX_DIGESTED) return []
+async function sha1Of(file: OpenFile): Promise<string | undefined> {
+  if (file.size > MAX_DIGESTED) return undefined
   const hash = createHash('sha1')
   for (let at = 0; at < file.size; at += 2 ** 20) hash.update(await file.read(at, Math.min(2 ** 20, file.size - at)))
-  return names.releasesOf(hash.digest())
+  return hash.digest('hex')
 }
 
 /** The names of the folders that hold classes; those below META-INF/versions are the same for another Java. */
@@ -146,37 +145,31 @@ const MAGICS = ['PK\x03\x04', 'PK\x05\x06', '#!', 'JM\x01\x00']
 /**
  * What a Java archive is and holds. Reads the directory of the zip, its poms and its manifest; the classes are never
  * unpacked, and archives in it are opened as files of their own.
- * @param names  what the loaded data know, asked for once for each archive
  */
-export function createJarReader(names: () => Promise<JavaNames>): Reader {
-  return {
-    id: 'jar',
-    wants: ({ path, head, size }) =>
-      size >= 22 &&
-      (JAVA_ENDING.test(path) || MAGICS.some(magic => head.toString('latin1', 0, magic.length) === magic)),
-    async read(file) {
-      const directory = await readZipDirectory(file, MAX_ENTRIES)
-      if (directory === undefined) return { found: [] }
-      const { members } = directory
-      const manifest = members.find(({ name }) => name.toUpperCase() === MANIFEST)
-      const isJava =
-        JAVA_ENDING.test(file.path) ||
-        manifest !== undefined ||
-        members.some(one => one.name.endsWith('.class') || isPom(one))
-      if (!isJava) return { found: [] }
-      const known = await names()
-      const [stated, unopened] = await statedIn(file, members)
-      const found = identify({
-        path: file.path,
-        name: readJarName(file.path),
-        names: known,
-        stated,
-        manifest: await manifestOf(file, manifest),
-        folders: foldersOf(members),
-        releases: await releasesOf(file, known),
-        log4j: findLog4j(members),
-      })
-      return { found, unopened }
-    },
-  }
+export const jarReader: Reader = {
+  id: 'jar',
+  wants: ({ path, head, size }) =>
+    size >= 22 && (JAVA_ENDING.test(path) || MAGICS.some(magic => head.toString('latin1', 0, magic.length) === magic)),
+  async read(file) {
+    const directory = await readZipDirectory(file, MAX_ENTRIES)
+    if (directory === undefined) return { found: [] }
+    const { members } = directory
+    const manifest = members.find(({ name }) => name.toUpperCase() === MANIFEST)
+    const isJava =
+      JAVA_ENDING.test(file.path) ||
+      manifest !== undefined ||
+      members.some(one => one.name.endsWith('.class') || isPom(one))
+    if (!isJava) return { found: [] }
+    const [stated, unopened] = await statedIn(file, members)
+    const found = await identify({
+      path: file.path,
+      name: readJarName(file.path),
+      stated,
+      manifest: await manifestOf(file, manifest),
+      folders: foldersOf(members),
+      log4j: findLog4j(members),
+      sha1: () => sha1Of(file),
+    })
+    return { found, unopened }
+  },
 }

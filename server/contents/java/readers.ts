@@ -1,9 +1,6 @@
 import type { Reader } from '../reader.ts'
-import type { JavaNames } from './coordinates.ts'
-import { createJarReader } from './jar.ts'
+import { jarReader } from './jar.ts'
 import { pomReaders } from './pom-files.ts'
 
-/** @param names  what the loaded data know about Java libraries, asked for once for each archive */
-export function createJavaReaders(names: () => Promise<JavaNames>): readonly Reader[] {
-  return [createJarReader(names), ...pomReaders]
-}
+/** Readers of Java archives and of Maven's files. */
+export const javaReaders: readonly Reader[] = [jarReader, ...pomReaders]

@@ -13,6 +13,8 @@ export interface Snapshot {
   readonly meta: Meta
   /** All rows for these names. @throws Malformed, or the file system's error, when a piece cannot be read */
   rows(ecosystem: Ecosystem, names: readonly string[]): Promise<readonly StoredRow[]>
+  /** Every name that has rows in an ecosystem; reads its whole table. @throws as `rows` */
+  names(ecosystem: Ecosystem): Promise<readonly string[]>
   /** The vectors of a CVE from any feed. */
   vectors(cve: string): Promise<readonly string[]>
 }
@@ -85,6 +87,13 @@ function openSnapshot(place: VulndbLayout, meta: Meta): Snapshot {
     meta,
     async rows(ecosystem, names) {
       return (await Promise.all([...new Set(names)].map(name => rowsOf(ecosystem, name)))).flat()
+    },
+    async names(ecosystem) {
+      const pieces = meta.ecosystems[ecosystem]?.pieces ?? []
+      const names: string[] = []
+      for (const piece of pieces)
+        names.push(...openShard(await readFile(join(folder, ecosystem, pieceFile(piece)))).names())
+      return names
     },
     async vectors(cve) {
       const piece = pieceOf(hashOf(cve), meta.vector_digits)

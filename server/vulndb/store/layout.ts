@@ -12,6 +12,7 @@ import type { Layout } from '../../files/layout.ts'
  *     ├── 7/.cvss/<00-ff>.ndjson.gz        vectors by CVE, for advisories without one
  *     ├── 7/.epss/<00-ff>.ndjson.gz        exploit probability by CVE
  *     ├── 7/.kev/kev.ndjson.gz             known exploited vulnerabilities
+ *     ├── 7/.jars/index                    releases of Java libraries by the SHA-1 of their jars
  *     ├── 8.part/                          being built; removed at the next import when it was cut off
  *     ├── current ─▶ 7                     the commit point: one rename of a link
  *     ├── feeds.json                       etags and times of the feeds
@@ -26,6 +27,9 @@ export interface VulndbLayout {
   readonly feeds: string
   generation(n: number): string
 }
+
+/** The index of jars in the folder of a generation. */
+export const jarIndexFile = (generation: string): string => join(generation, '.jars', 'index')
 
 /** The paths of the vulnerability data below one folder. */
 export function createVulndbLayout({ security }: Pick<Layout, 'security'>): VulndbLayout {

@@ -34,7 +34,7 @@ export interface Found extends Pick<Purl, 'type' | 'namespace' | 'name' | 'quali
   readonly needs?: readonly string[]
   /** Why no advisories are asked about it, in one sentence: `It is the program's own module.` */
   readonly unasked?: string
-  /** Vulnerabilities that this copy cannot have, and why, in one sentence: `Its class JndiLookup is not in this copy.` */
+  /** Vulnerabilities that this copy cannot have, and why, in one sentence: `Its class X is not in this copy.` */
   readonly cleared?: { readonly ids: readonly string[]; readonly why: string }
   /** Of a jar that does not say for certain what it is: what the loaded data are asked with. */
   readonly jar?: JarEvidence

@@ -1,7 +1,6 @@
 import { artifactsNamed, homesOf } from './known-artifacts.ts'
 import { bundleName, type Manifest } from './manifest.ts'
-import type { Coordinates, JarEvidence, JavaNames } from './coordinates.ts'
-import type { NameParts } from './file-name.ts'
+import type { Coordinates, JarEvidence, JavaNames, NameParts } from './coordinates.ts'
 
 /** What a jar may be, by what is not its pom. */
 export interface Candidate extends Coordinates {

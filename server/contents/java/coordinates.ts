@@ -1,5 +1,3 @@
-import type { NameParts } from './file-name.ts'
-
 /** What names a Maven artifact, without its version. */
 export interface Coordinates {
   readonly group: string
@@ -9,6 +7,12 @@ export interface Coordinates {
 /** Coordinates of one version. */
 export interface Release extends Coordinates {
   readonly version: string
+}
+
+/** One way to read the name of a jar. */
+export interface NameParts {
+  readonly name: string
+  readonly version: string | undefined
 }
 
 /** What the loaded vulnerability data know about Java libraries. */

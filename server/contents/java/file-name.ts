@@ -1,10 +1,5 @@
 import { fileNameOf } from '../text-file.ts'
-
-/** One way to read the name of a jar. */
-export interface NameParts {
-  readonly name: string
-  readonly version: string | undefined
-}
+import type { NameParts } from './coordinates.ts'
 
 export interface JarName {
   /** Every way to read it: the shortest name first, the whole name without a version last. */

@@ -1,7 +1,7 @@
 import type { Found } from '../reader.ts'
 import { candidatesOf, evidenceOf, type Candidate, type NamedBy } from './candidates.ts'
-import { NO_NAMES, type Coordinates, type Release } from './coordinates.ts'
-import { JAVA_ENDING, type JarName, type NameParts } from './file-name.ts'
+import { NO_NAMES, type Coordinates, type NameParts, type Release } from './coordinates.ts'
+import { JAVA_ENDING, type JarName } from './file-name.ts'
 import { isKnownLog4j, type Log4j } from './log4j.ts'
 import { manifestVersion, type Manifest } from './manifest.ts'
 

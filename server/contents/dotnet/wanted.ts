@@ -23,6 +23,7 @@ const packagesConfig = textReader({
   path: /(?:^|\/)packages\.config$/,
   *read(text) {
     for (const line of linesOf(text)) {
+      if (!line.includes('<package ')) continue
       const attribute = (key: string): string =>
         new RegExp(`<package\\s[^>]*?\\b${key}="([^">]*)"`).exec(line)?.[1] ?? ''
       yield* nugetFound(attribute('id'), attribute('version'), {

@@ -31,6 +31,7 @@ function resolved([path, version]: readonly [string, string], [to, other]: Other
 function* directives(text: string): Generator<readonly [verb: string, words: readonly string[]]> {
   let block = ''
   for (const line of linesOf(text)) {
+    if (line === '') continue
     const words = line
       .replace(/\/\/.*/, '')
       .trim()

@@ -15,9 +15,8 @@ const cabalFreeze = textReader({
   id: 'cabal-freeze',
   path: /(?:^|\/)cabal\.project\.freeze$/,
   *read(text) {
-    for (const line of linesOf(text))
-      for (const [, name = '', version = ''] of line.matchAll(/\bany\.([A-Za-z][\w-]{0,100}) ?==([\d.]{1,100})/g))
-        yield hackage(name, version, 'cabal-freeze')
+    for (const [, name = '', version = ''] of text.matchAll(/\bany\.([A-Za-z][\w-]{0,100}) ?==([\d.]{1,100})/g))
+      yield hackage(name, version, 'cabal-freeze')
   },
 })
 

@@ -33,7 +33,10 @@ const LONGEST_NAME = 300
 // eslint-disable-next-line no-control-regex -- no name has them, and PostgreSQL refuses the first
 const CONTROL = /[\u0000-\u001f\u007f]/
 const isName = (text: string): boolean => text.length > 0 && text.length <= LONGEST_NAME && !CONTROL.test(text)
-const isNamed = ({ namespace = '-', name, version = '-' }: Found): boolean => [namespace, name, version].every(isName)
+
+/** Whether its names and version are of a length and kind that is kept. */
+export const isNamed = ({ namespace = '-', name, version = '-' }: Found): boolean =>
+  [namespace, name, version].every(isName)
 
 /** A reader of a text file. After 50,000 components it stops and says so; what damage stops keeps what came before. */
 export function textReader({ id, path, most, read }: TextFile): Reader {

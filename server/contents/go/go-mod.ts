@@ -1,31 +1,5 @@
-import type { Found } from '../reader.ts'
 import { folderOf, linesOf, textReader } from '../text-file.ts'
-import { ELSEWHERE } from '../unasked.ts'
-
-type About = Pick<Found, 'presence' | 'rule'> & Partial<Pick<Found, 'needs' | 'unasked'>>
-
-function moduleFound(path: string, version: string | undefined, about: About): Found {
-  const slash = path.lastIndexOf('/')
-  return {
-    type: 'golang',
-    ...(slash === -1 ? {} : { namespace: path.slice(0, slash) }),
-    name: path.slice(slash + 1),
-    version,
-    confidence: 'certain',
-    ...about,
-  }
-}
-
-/** What a module is replaced with: a path, and a version unless that is a folder. */
-type Other = readonly (string | undefined)[]
-
-/** A module, or what it is replaced with; a folder that replaces it has no version. */
-function resolved([path, version]: readonly [string, string], [to, other]: Other, about: About): Found {
-  if (to === undefined) return moduleFound(path, version, about)
-  return other === undefined
-    ? moduleFound(path, undefined, { ...about, unasked: ELSEWHERE })
-    : moduleFound(to, other, about)
-}
+import { resolved, type Other } from './module-found.ts'
 
 /** The directives of a go.mod with their words, blocks taken apart. Source: go.dev/ref/mod, "Lexical elements" */
 function* directives(text: string): Generator<readonly [verb: string, words: readonly string[]]> {

@@ -2,7 +2,7 @@ import { dartReaders } from './dart/readers.ts'
 import { dotnetReaders } from './dotnet/readers.ts'
 import { erlangReaders } from './erlang/readers.ts'
 import { githubReaders } from './github/readers.ts'
-import { goModReaders } from './go/go-mod.ts'
+import { goReaders } from './go/readers.ts'
 import { haskellReaders } from './haskell/readers.ts'
 import { javaReaders } from './java/readers.ts'
 import { npmReaders } from './npm/readers.ts'
@@ -30,7 +30,7 @@ export const READERS: readonly Reader[] = [
   ...dotnetReaders,
   ...erlangReaders,
   ...rReaders,
-  ...goModReaders,
+  ...goReaders,
   ...cargoReaders,
   ...dartReaders,
   ...swiftReaders,

@@ -97,3 +97,9 @@ test('what has no version, or a reason not to be asked about, is listed only', (
     ),
   ).toEqual([])
 })
+
+test('what a copy cannot have goes with the question', () => {
+  const cleared = { ids: ['CVE-2021-44228'], why: 'Its class X is not in this copy.' }
+  const found = { type: 'maven', namespace: 'g', name: 'a', version: '1', ...shipped, cleared }
+  expect(askedAbout(componentAt(found, 'a.jar'))).toEqual([{ ecosystem: 'maven', name: 'g:a', version: '1', cleared }])
+})

@@ -28,7 +28,7 @@ const ECOSYSTEMS: Readonly<
 const COMPILED: ReadonlySet<string> = new Set(['cargo', 'golang', 'hackage', 'pub', 'swift'])
 
 /** A component as advisories spell it; undefined where none can be asked for. */
-function spelled({ purl: text, version, unasked }: Component): EmbeddedPackage | undefined {
+function spelled({ purl: text, version, unasked, cleared }: Component): EmbeddedPackage | undefined {
   const purl = parsePurl(text)
   const known = ECOSYSTEMS[purl?.type ?? '']
   if (purl === undefined || known === undefined || version === undefined || unasked !== undefined) return undefined
@@ -37,6 +37,7 @@ function spelled({ purl: text, version, unasked }: Component): EmbeddedPackage |
     ecosystem,
     name: purl.namespace === undefined ? purl.name : `${purl.namespace}${joined}${purl.name}`,
     version: spell(version),
+    ...(cleared === undefined ? {} : { cleared }),
   }
 }
 

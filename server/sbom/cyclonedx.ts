@@ -36,7 +36,7 @@ const carriedRef = (purl: string, n: number): string => `${purl}#${n + 1}`
 
 /** What a file only wants is not callable at all, which CycloneDX calls optional. */
 function carried(component: Component, owner: string, n: number): Json {
-  const { purl, group, name, version, path, presence, rule, confidence, packaged } = component
+  const { purl, group, name, version, path, presence, rule, confidence, packaged, cleared } = component
   return {
     'type': 'library',
     'bom-ref': carriedRef(owner, n),
@@ -51,6 +51,7 @@ function carried(component: Component, owner: string, n: number): Json {
       ...property('rule', rule),
       ...property('confidence', confidence),
       ...(packaged === true ? property('packaged', 'true') : []),
+      ...property('cleared', cleared === undefined ? undefined : `${cleared.ids.join(', ')}: ${cleared.why}`),
     ],
   }
 }

@@ -146,6 +146,20 @@ test('libraries inside are matched also when the distribution has no advisories'
     findings: [{ id: 'CVE-2026-10002', package: 'org.example:a', fixed_in: '2.0' }],
   })
 })
+test('what a copy inside cannot have is no finding, and said; another copy has it', async () => {
+  await load(
+    osvRecord('GHSA-aaaa-bbbb-cccc', [['Maven', 'g:a', '2.0']], { aliases: ['CVE-2026-10002'] }),
+    osvRecord('GHSA-dddd-eeee-ffff', [['Maven', 'g:a', '3.0']], { aliases: ['CVE-2026-10003'] }),
+  )
+  const cleared = { ids: ['CVE-2026-10002'], why: 'Its class X is not in this copy.' }
+  const copy = { ecosystem: 'maven', name: 'g:a', version: '1.0' }
+  const ask = (...embedded: object[]) => scan('fedora', 'tool', '1-1', {}, { embedded: embedded as (typeof copy)[] })
+  const { findings, said } = await ask({ ...copy, cleared })
+  expect(findings.map(({ id }) => id)).toEqual(['CVE-2026-10003'])
+  expect(said).toContain('CVE-2026-10002 of g:a 1.0 does not count: Its class X is not in this copy.')
+  const both = await ask({ ...copy, cleared }, copy)
+  expect([...new Set(both.findings.map(({ id }) => id))].sort()).toEqual(['CVE-2026-10002', 'CVE-2026-10003'])
+})
 test('a package that carries what no loaded advisories are about is covered in part', async () => {
   await load(...many('Debian:12', 'DEBIAN-CVE'), osvRecord('GHSA-aaaa-bbbb-cccc', [['npm', 'a', '2.0.0']]))
   const carrying = async (...ecosystems: string[]) =>

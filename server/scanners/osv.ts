@@ -1,7 +1,13 @@
 import type { Distribution } from '../core/repository.ts'
 import type { Finding } from '../core/findings.ts'
 import type { Clock } from '../lib/clock.ts'
-import { EngineUnavailable, type DistributionCoverage, type ScanSubject, type VulnerabilityScanner } from './scanner.ts'
+import {
+  EngineUnavailable,
+  type DistributionCoverage,
+  type EmbeddedPackage,
+  type ScanSubject,
+  type VulnerabilityScanner,
+} from './scanner.ts'
 import { cveOf } from '../vulndb/advisory.ts'
 import { coverageOf, NO_DATA } from '../vulndb/match/coverage.ts'
 import type { Database, Snapshot } from '../vulndb/store/database.ts'
@@ -66,6 +72,25 @@ function gapsOf(
     ...(versions === '' ? [] : [`The version ${versions} is none that its advisories can be compared with.`]),
     ...(ecosystems === '' ? [] : [`No advisories for the ${ecosystems} packages that it carries inside are loaded.`]),
   ]
+}
+
+/** Whether a copy that is carried inside cannot have this vulnerability. */
+const isCleared = ({ cleared }: Pick<EmbeddedPackage, 'cleared'>, { id, aliases = [] }: Finding): boolean =>
+  cleared?.ids.some(one => one === id || aliases.includes(one)) === true
+
+/** What was left out for such a copy, a sentence each. */
+function sayCleared(
+  queries: readonly (PackageQuery & Pick<EmbeddedPackage, 'cleared'>)[],
+  answers: readonly Matched[],
+) {
+  const said = queries.flatMap((query, at) => {
+    const ids = answers[at]?.findings.filter(finding => isCleared(query, finding)).map(({ id }) => id) ?? []
+    const verb = ids.length === 1 ? 'does' : 'do'
+    return ids.length === 0
+      ? []
+      : [`${ids.join(' and ')} of ${query.name} ${query.version} ${verb} not count: ${query.cleared?.why ?? ''}`]
+  })
+  return [...new Set(said)].slice(0, MOST_NAMED)
 }
 
 /**
@@ -156,21 +181,26 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
         .filter(one => one.name !== source || one.version !== version)
         .map(source => ({ ecosystem: own.ecosystem, ...source }))
       // libraries inside have advisories of their own, also where the distribution has none
-      const queries = [...(isKnown ? [own, ...built] : []), ...carried]
+      const queries: (PackageQuery & Pick<EmbeddedPackage, 'cleared'>)[] = [
+        ...(isKnown ? [own, ...built] : []),
+        ...carried,
+      ]
       let answers: readonly Matched[]
       try {
         answers = await Promise.all(queries.map(query => ask(snapshot, query)))
       } catch (error) {
         throw new EngineUnavailable(ID, 'its data cannot be read; import them again', error)
       }
-      const findings = answers.flatMap(answer => answer.findings)
+      const findings = answers.flatMap((answer, at) =>
+        answer.findings.filter(finding => !isCleared(queries[at] ?? {}, finding)),
+      )
       const gaps = gapsOf(
         queries.filter((_, at) => answers[at]?.isUnreadable === true),
         carried.filter(({ ecosystem }) => snapshot.meta.ecosystems[ecosystem] === undefined),
       )
       return {
         coverage: coverage === 'covered' && gaps.length > 0 ? 'partial' : coverage,
-        said: [said, ...gaps].join(' '),
+        said: [said, ...gaps, ...sayCleared(queries, answers)].join(' '),
         findings,
       }
     },

@@ -25,6 +25,8 @@ export interface EmbeddedPackage {
   readonly ecosystem: string
   readonly name: string
   readonly version: string
+  /** Vulnerabilities that this copy cannot have, and why, in one sentence. */
+  readonly cleared?: { readonly ids: readonly string[]; readonly why: string }
 }
 
 /** What a scanner gets: what the package is, and its bytes unpacked. */

@@ -6,6 +6,7 @@ import { goReaders } from './go/readers.ts'
 import { haskellReaders } from './haskell/readers.ts'
 import { javaReaders } from './java/readers.ts'
 import { npmReaders } from './npm/readers.ts'
+import { otherReaders } from './others/readers.ts'
 import { phpReaders } from './php/readers.ts'
 import { pythonReaders } from './python/readers.ts'
 import { rReaders } from './r/readers.ts'
@@ -36,5 +37,6 @@ export const READERS: readonly Reader[] = [
   ...swiftReaders,
   ...haskellReaders,
   ...githubReaders,
+  ...otherReaders,
   ...sbomFileReaders,
 ]

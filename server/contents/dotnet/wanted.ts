@@ -23,9 +23,9 @@ const packagesConfig = textReader({
   path: /(?:^|\/)packages\.config$/,
   *read(text) {
     for (const line of linesOf(text)) {
-      if (!line.includes('<package ')) continue
-      const attribute = (key: string): string =>
-        new RegExp(`<package\\s[^>]*?\\b${key}="([^">]*)"`).exec(line)?.[1] ?? ''
+      const element = line.slice(line.lastIndexOf('<package '))
+      if (!element.startsWith('<package ')) continue
+      const attribute = (key: string): string => new RegExp(` ${key}="([^">]*)"`).exec(element)?.[1] ?? ''
       yield* nugetFound(attribute('id'), attribute('version'), {
         presence: 'declared',
         rule: 'nuget-packages-config',

@@ -30,11 +30,11 @@ describe('an installed package.json', () => {
     ])
   })
   test.each([
-    'opt/app/package.json',
+    'opt/app/test/fixtures/a/package.json',
     'opt/app/node_modules/lodash/test/fixtures/package.json',
     'opt/app/node_modules/lodash/dist/esm/package.json',
     'opt/app/node_modules/@s/package.json',
-    'package/package.json',
+    'opt/app/package.json.orig',
   ])('%s is not read', async path => {
     expect(await read(path, lodash)).toBe('not wanted')
   })
@@ -59,6 +59,48 @@ describe('an installed package.json', () => {
   })
   test('a damaged one is told, not skipped', async () => {
     await expect(read('node_modules/a/package.json', '{"name":')).rejects.toThrow('it is not JSON')
+  })
+})
+
+describe('a package.json elsewhere', () => {
+  const lodash = { name: 'lodash', version: '4.17.15' }
+  test.each([
+    [{ license: 'MIT', repository: 'lodash/lodash' }, 'pkg:npm/lodash@4.17.15 shipped probable'],
+    [{ licenses: [{ type: 'MIT' }], repository: { type: 'git', url: 'x' } }, 'pkg:npm/lodash@4.17.15 shipped probable'],
+    [
+      { license: 'MIT' },
+      'pkg:npm/lodash@4.17.15 shipped probable: It does not lie where npm installs, and does not say where it was published from.',
+    ],
+    [
+      { license: 'MIT', repository: 'a/b', private: true },
+      'pkg:npm/lodash@4.17.15 shipped probable: It is marked private: no registry has it.',
+    ],
+  ])('with %j', async (about, expected) => {
+    for (const path of ['opt/app/vendor/lodash/package.json', 'package.json', 'opt/app/app.asar!/package.json'])
+      expect(await names(path, json({ ...lodash, ...about }))).toEqual([expected])
+  })
+})
+
+describe('a script that says in its first comment what it is', () => {
+  test.each([
+    ['/*! jQuery v1.12.4 | (c) jQuery Foundation */', 'pkg:npm/jquery@1.12.4'],
+    ['/*!\n * jQuery JavaScript Library v3.4.1\n * https://jquery.com/', 'pkg:npm/jquery@3.4.1'],
+    ['/*!\n * Bootstrap v3.3.7 (http://getbootstrap.com)', 'pkg:npm/bootstrap@3.3.7'],
+    ['/**\n * @license AngularJS v1.6.0', 'pkg:npm/angularjs@1.6.0'],
+    ['/*! Moment.js, version 2.29.1\n', 'pkg:npm/moment@2.29.1'],
+    ['/*! Vue.js v2.6.14\n', 'pkg:npm/vue@2.6.14'],
+  ])('%j is listed', async (text, purl) => {
+    expect(await names('usr/share/app/static/a.min.js', text)).toEqual([
+      `${purl} shipped probable: Only a comment in the script says so: what the rest of it holds is not known.`,
+    ])
+  })
+  test.each([
+    '// jQuery v1.12.4',
+    'var a = "/*! jQuery v1.12.4 */"',
+    '/* build 1.2.3 of tomorrow 1 */',
+    '/*! a v1.2.3.4',
+  ])('%j is not', async text => {
+    expect(await read('usr/share/app/a.js', text)).toBe('not wanted')
   })
 })
 

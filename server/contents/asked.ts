@@ -1,6 +1,8 @@
 import { parsePurl } from '../core/purl.ts'
+import type { FoundIn } from '../core/findings.ts'
 import type { EmbeddedPackage } from '../scanners/scanner.ts'
 import type { Component, Contents } from './component.ts'
+import { isOwn, NOBODYS, type Owner } from './ownership.ts'
 
 /** The ecosystem of advisories for each type of package URL, and how advisories spell names in it. */
 const ECOSYSTEMS: Readonly<
@@ -41,22 +43,31 @@ function spelled({ purl: text, version, unasked, cleared }: Component): Embedded
   }
 }
 
+/** Where a component stands, for findings about it. */
+const placeOf = ({ purl, path, rule, confidence, presence }: Component): FoundIn => ({
+  purl,
+  path,
+  rule,
+  confidence,
+  presence,
+})
+
 const typeOf = ({ purl }: Component): string => purl.slice('pkg:'.length, purl.indexOf('/'))
 
 /**
- * The components that advisories are asked about. Leaves out what the distribution packaged itself, since its own
- * advisories cover that with versions that have its fixes in them, and what is only declared. A declaration counts for
- * compiled programs where none of them says what was built in.
+ * The components that advisories are asked about. Leaves out what is the distribution's own, since its advisories cover
+ * that with versions that have its fixes in them, and what is only declared. A declaration counts for compiled programs
+ * where none of them says what was built in.
  */
-export function askedOf({ components, hasPrograms }: Contents): EmbeddedPackage[] {
+export function askedOf({ components, hasPrograms }: Contents, owner: Owner = NOBODYS): EmbeddedPackage[] {
   const named = new Set(components.filter(({ presence }) => presence === 'shipped').map(typeOf))
   const isThere = (component: Component): boolean => {
     const type = typeOf(component)
     return component.presence === 'shipped' || (hasPrograms === true && COMPILED.has(type) && !named.has(type))
   }
   return components.flatMap(component => {
-    const asked = component.packaged === true || !isThere(component) ? undefined : spelled(component)
-    return asked === undefined ? [] : [asked]
+    const asked = !isThere(component) || isOwn(component, owner) ? undefined : spelled(component)
+    return asked === undefined ? [] : [{ ...asked, at: placeOf(component) }]
   })
 }
 

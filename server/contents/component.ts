@@ -1,5 +1,6 @@
 import { printPurl } from '../core/purl.ts'
 import type { ContentsRecord } from '../core/report.ts'
+import { isPackagedPlace } from './places.ts'
 import type { Found, Unopened } from './reader.ts'
 
 /** A library or program inside a package, as a file in it names it. */
@@ -33,19 +34,10 @@ export interface Contents {
 /** A package in which nothing is to be read. */
 export const NOTHING: Contents = { components: [], unopened: [] }
 
-// Debian Python policy 3.1, Java policy 2.3, the JavaScript policy, and the same places elsewhere
-const PACKAGED = [
-  /^usr\/lib(?:64)?\/python3(?:\.\d+)?\/(?:dist|site)-packages\/[^/]+\.(?:dist|egg)-info(?:\/|$)/,
-  /^usr\/share\/(?:java|maven-repo)\/[^!]*$/,
-  /^usr\/(?:share\/nodejs|lib\/nodejs)\/(?:@[^/]+\/)?[^/]+\/package\.json$/,
-]
-
 /** Adds the place and the package URL to what a reader found in a file. */
 export function componentAt(found: Found, file: string): Component {
   const { type, namespace, name, version, qualifiers, presence, rule, confidence, unasked, cleared, jar } = found
   const path = found.path ?? file
-  // a jar in the distribution's folder is packaged, one inside it is not
-  const place = path.split('!/').length > 2 ? path : (path.split('!/')[0] ?? path)
   return {
     purl: printPurl({
       type,
@@ -64,7 +56,7 @@ export function componentAt(found: Found, file: string): Component {
     ...(unasked === undefined ? {} : { unasked }),
     ...(cleared === undefined ? {} : { cleared }),
     ...(jar === undefined ? {} : { jar }),
-    ...(PACKAGED.some(one => one.test(place)) ? { packaged: true } : {}),
+    ...(isPackagedPlace(path) ? { packaged: true } : {}),
   }
 }
 

@@ -2,6 +2,16 @@
 export const SEVERITIES = ['critical', 'high', 'medium', 'low', 'negligible', 'unknown'] as const
 export type Severity = (typeof SEVERITIES)[number]
 
+/** The component inside a package that a finding is about, and how it was found there. */
+export interface FoundIn {
+  readonly purl: string
+  /** The file that names it, behind `!/` inside archives. */
+  readonly path: string
+  readonly rule: string
+  readonly confidence: 'certain' | 'probable'
+  readonly presence: 'shipped' | 'declared'
+}
+
 /** One vulnerability in one package, from any engine. Merged by (id, package); `detected_by` is the union, sorted. */
 export interface Finding {
   readonly id: string
@@ -21,6 +31,8 @@ export interface Finding {
   readonly kev_due?: string
   /** What the engine matched: the source or binary package, in which feed, with which version. */
   readonly matched?: { readonly ecosystem: string; readonly name: string; readonly version: string }
+  /** Where it is inside the package; absent when it is about the package itself. */
+  readonly at?: FoundIn
   /** The advisories: `DSA-5678-1`, `ALSA-2024:2084`, `GHSA-…`; without those equal to the id. */
   readonly advisories?: readonly string[]
   /** The vector the score was computed from; `version` is `4.0`, `3.1`, `3.0` or `2.0`. */

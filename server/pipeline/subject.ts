@@ -1,5 +1,4 @@
-import { askedOf } from '../contents/asked.ts'
-import { NOTHING, type Contents } from '../contents/component.ts'
+import type { Contents } from '../contents/component.ts'
 import type { Distribution } from '../core/repository.ts'
 import type { Finding } from '../core/findings.ts'
 import type { PackageIdentity } from '../core/identity.ts'
@@ -40,8 +39,8 @@ export interface Step {
   run(subject: Subject, signal: AbortSignal): Promise<Report>
 }
 
-/** What the engines get of a subject. @param contents  what it carries; absent where it decides nothing */
-export async function scanSubject(subject: Subject, signal: AbortSignal, contents = NOTHING): Promise<ScanSubject> {
+/** What the engines get of a subject; what it carries inside is for the vulnerability step to add. */
+export async function scanSubject(subject: Subject, signal: AbortSignal): Promise<ScanSubject> {
   const { identity, about, facts } = await subject.inspected(signal)
   const { file, format, distribution, unpacked } = subject
   return {
@@ -49,7 +48,6 @@ export async function scanSubject(subject: Subject, signal: AbortSignal, content
     about,
     facts,
     distribution,
-    embedded: askedOf(contents),
     purl: format.purl(identity, distribution, about),
     inner: () => format.inner(file, unpacked),
   }

@@ -200,7 +200,7 @@ describe('what a package carries', () => {
       },
     }
     const { report } = await judge([spy], {}, { contents: { components: [jar, lock], unopened: [] } })
-    expect(asked).toEqual([{ ecosystem: 'maven', name: 'g:a', version: '1' }])
+    expect(asked).toMatchObject([{ ecosystem: 'maven', name: 'g:a', version: '1', at: { path: 'opt/a.jar' } }])
     expect(report.contents).toEqual({ shipped: 1, declared: 1, unopened: [] })
   })
   test('and was not opened is like an engine that could not answer', async () => {

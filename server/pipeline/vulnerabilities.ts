@@ -1,4 +1,6 @@
 import { recordOf as contentsRecord, sayPartial, type Contents } from '../contents/component.ts'
+import { askedOf } from '../contents/asked.ts'
+import { isOwnPlace, type Owner } from '../contents/ownership.ts'
 import { mergeFindings, SEVERITIES, type Finding } from '../core/findings.ts'
 import { crossChecked, hardestAction, missingCatalogues, uploadAction, policyOf } from '../core/policy.ts'
 import type { EngineRecord, Report } from '../core/report.ts'
@@ -6,6 +8,7 @@ import {
   doesNotAnswer,
   EngineUnavailable,
   type CoverageAnswer,
+  type ScanSubject,
   type VulnerabilityAnswer,
   type VulnerabilityScanner,
 } from '../scanners/scanner.ts'
@@ -139,10 +142,22 @@ function unasked(without: readonly ('epss' | 'kev')[], policy: Subject['settings
   return said === undefined ? [] : [{ id: 'enrichment', coverage: 'unavailable', findings: [], said }]
 }
 
-/** What was not opened counts like an engine that could not answer: nothing is known of it. */
-function withContents(report: Report, contents: Contents): Report {
+/** Who answers for what the package carries. An engine that cannot say is none that vouches. */
+async function ownerOf(subject: ScanSubject, scanners: readonly VulnerabilityScanner[]): Promise<Owner> {
+  const asked = scanners.map(async scanner => scanner.knows?.(subject).catch(() => undefined))
+  const known = (await Promise.all(asked)).find(one => one !== undefined)
+  return { known, sourceVersion: subject.about.source_version, builtUsing: subject.about.built_using ?? [] }
+}
+
+/**
+ * What was not opened counts like an engine that could not answer: nothing is known of it. Of what the distribution
+ * answers for, its advisories know enough.
+ */
+function withContents(report: Report, contents: Contents, owner: Owner): Report {
   const record = contentsRecord(contents)
-  const partial = sayPartial(contents)
+  const { more = 0, cut } = contents
+  const open = contents.unopened.filter(({ path }) => !isOwnPlace(path, owner))
+  const partial = sayPartial({ ...contents, unopened: open, more: open.length > 0 || cut !== undefined ? more : 0 })
   const known = record === undefined ? report : { ...report, contents: record }
   if (partial === undefined) return known
   const said = `${report.said} ${partial}`
@@ -172,7 +187,9 @@ export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[], e
         }
       }
       const contents = await subject.contents(signal)
-      const scan = await scanSubject(subject, signal, contents)
+      const own = await scanSubject(subject, signal)
+      const owner = await ownerOf(own, scanners)
+      const scan = { ...own, embedded: askedOf(contents, owner) }
       const asked = await Promise.all(scanners.map(async scanner => ((await isAsked(scanner)) ? [scanner] : [])))
       const answers = await Promise.all(
         asked.flat().map(async (scanner): Promise<Answer> => {
@@ -197,7 +214,7 @@ export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[], e
           ? { findings: merged, without: [] }
           : await enrich(merged)
       return {
-        ...withContents(reportOf([...answers, ...unasked(without, cve_policy)], findings, subject), contents),
+        ...withContents(reportOf([...answers, ...unasked(without, cve_policy)], findings, subject), contents, owner),
         engines: answers.map(recordOf),
       }
     },

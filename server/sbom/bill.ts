@@ -59,9 +59,11 @@ export function uuidOf(texts: Iterable<string>): string {
 
 /** The library inside the package that a finding is about, or undefined when it is about the package itself. */
 export function carriedBy({ contents }: Entry, finding: Finding): number | undefined {
-  const { matched } = finding
-  const n = contents.components.findIndex(
-    component => component.purl === finding.package || (matched !== undefined && isMatchedBy(component, matched)),
+  const { at, matched } = finding
+  const n = contents.components.findIndex(component =>
+    at !== undefined
+      ? component.purl === at.purl && component.path === at.path
+      : component.purl === finding.package || (matched !== undefined && isMatchedBy(component, matched)),
   )
   return n === -1 ? undefined : n
 }

@@ -132,6 +132,31 @@ test('sources that were built in, and what is carried inside, are asked about as
     ['CVE-2026-10002', 'jinja2'],
   ])
 })
+test('a package of the distribution is known by its source, and by a version that its advisories name', async () => {
+  await load(
+    ...many('Debian:12', 'DEBIAN-CVE'),
+    osvRecord('DEBIAN-CVE-2026-10001', [['Debian:12', 'requests', '2.28.1+dfsg-1+deb12u1']]),
+  )
+  const knows = (name: string, version: string) => scanner.knows?.(subject('bookworm', name, version))
+  expect([
+    await knows('requests', '2.28.1+dfsg-1+deb12u1'),
+    await knows('requests', '2.28.1+dfsg-1+deb12u1+b3'),
+    await knows('requests', '2.28.1+dfsg-1+acme1'),
+    await knows('acme-requests', '2.28.1'),
+  ]).toEqual(['version', 'version', 'source', undefined])
+})
+test('a finding says where the component is', async () => {
+  await load(...many('Debian:12', 'DEBIAN-CVE'), osvRecord('GHSA-aaaa-bbbb-cccc', [['PyPI', 'jinja2', '3.1.4']]))
+  const at = {
+    purl: 'pkg:pypi/jinja2@3.1.0',
+    path: 'opt/x',
+    rule: 'r',
+    confidence: 'certain',
+    presence: 'shipped',
+  } as const
+  const embedded = [{ ecosystem: 'pypi', name: 'jinja2', version: '3.1.0', at }]
+  expect((await scan('bookworm', 'tool', '1.0', {}, { embedded })).findings).toMatchObject([{ package: 'jinja2', at }])
+})
 test('libraries inside are matched also when the distribution has no advisories', async () => {
   await load(osvRecord('GHSA-aaaa-bbbb-cccc', [['Maven', 'org.example:a', '2.0']], { aliases: ['CVE-2026-10002'] }))
   const answer = await scan(

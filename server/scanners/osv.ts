@@ -58,6 +58,9 @@ function queryOf({
   }
 }
 
+/** A version without its epoch, which headers of RPM sources lack, and without the number of a rebuild of Debian's. */
+const bare = (version: string): string => version.replace(/^\d+:/, '').replace(/\+b\d+$/, '')
+
 /** What could not be compared or is unknown: no findings there says nothing. */
 function gapsOf(
   unreadable: readonly Pick<PackageQuery, 'name' | 'version'>[],
@@ -159,6 +162,21 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
         throw error
       }
     },
+    async knows(subject) {
+      const snapshot = await open()
+      if (snapshot === undefined) return undefined
+      const own = queryOf(subject)
+      const source = sourceOf(own)
+      const rows = await snapshot.rows(own.ecosystem, [...new Set([own.name, source.name])]).catch((error: unknown) => {
+        throw new EngineUnavailable(ID, 'its data cannot be read; import them again', error)
+      })
+      if (rows.length === 0) return undefined
+      const versions = new Set([own.version, source.version].map(bare))
+      const isNamed = rows.some(({ spans, versions: listed = [] }) =>
+        [...listed, ...spans.flatMap(({ to }) => to ?? [])].some(version => versions.has(bare(version))),
+      )
+      return isNamed ? 'version' : 'source'
+    },
     async match(queries) {
       const snapshot = await open()
       if (snapshot === undefined) return queries.map(() => ({ findings: [], isUnreadable: false }))
@@ -181,7 +199,7 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
         .filter(one => one.name !== source || one.version !== version)
         .map(source => ({ ecosystem: own.ecosystem, ...source }))
       // libraries inside have advisories of their own, also where the distribution has none
-      const queries: (PackageQuery & Pick<EmbeddedPackage, 'cleared'>)[] = [
+      const queries: readonly (PackageQuery & Pick<EmbeddedPackage, 'at' | 'cleared'>)[] = [
         ...(isKnown ? [own, ...built] : []),
         ...carried,
       ]
@@ -191,9 +209,11 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
       } catch (error) {
         throw new EngineUnavailable(ID, 'its data cannot be read; import them again', error)
       }
-      const findings = answers.flatMap((answer, at) =>
-        answer.findings.filter(finding => !isCleared(queries[at] ?? {}, finding)),
-      )
+      const findings = answers.flatMap((answer, n) => {
+        const { at, ...query } = queries[n] ?? {}
+        const open = answer.findings.filter(finding => !isCleared(query, finding))
+        return at === undefined ? open : open.map(finding => ({ ...finding, at }))
+      })
       const gaps = gapsOf(
         queries.filter((_, at) => answers[at]?.isUnreadable === true),
         carried.filter(({ ecosystem }) => snapshot.meta.ecosystems[ecosystem] === undefined),

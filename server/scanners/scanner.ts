@@ -1,5 +1,5 @@
 import type { Distribution } from '../core/repository.ts'
-import type { Finding } from '../core/findings.ts'
+import type { Finding, FoundIn } from '../core/findings.ts'
 import type { PackageIdentity } from '../core/identity.ts'
 import type { Description } from '../core/manifest.ts'
 import type { InnerStream } from '../formats/format.ts'
@@ -27,6 +27,8 @@ export interface EmbeddedPackage {
   readonly version: string
   /** Vulnerabilities that this copy cannot have, and why, in one sentence. */
   readonly cleared?: { readonly ids: readonly string[]; readonly why: string }
+  /** Where it is inside the package; absent for sources that were built in. */
+  readonly at?: FoundIn
 }
 
 /** What a scanner gets: what the package is, and its bytes unpacked. */
@@ -90,6 +92,13 @@ export interface VulnerabilityScanner {
    * there.
    */
   isPresent?(): Promise<boolean>
+  /**
+   * Whether its data know the package as one of the distribution: its source in this version, or the source alone.
+   * Absent for engines that cannot say. @throws EngineUnavailable
+   */
+  knows?(
+    subject: Pick<ScanSubject, 'identity' | 'about' | 'distribution' | 'facts'>,
+  ): Promise<'version' | 'source' | undefined>
   /** What it covers of this distribution now; absent where an engine learns that only by scanning. */
   covers?(distribution: Distribution): Promise<DistributionCoverage>
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
@@ -17,6 +17,8 @@ import { createSecretBox } from '../lib/secret-box.ts'
 import { BUNDLE_LIMITS, packBundle, type BundleInput } from '../vulndb/read/bundle.ts'
 import { coverageOf, NO_DATA } from '../vulndb/match/coverage.ts'
 import { createDatabase } from '../vulndb/store/database.ts'
+import { collectJars, folderRepository, webRepository } from '../vulndb/java/collect-jars.ts'
+import { packJarIndex } from '../vulndb/java/jar-index.ts'
 import { createFeedChecks } from '../vulndb/feeds/feed-state.ts'
 import { importData } from '../vulndb/store/import.ts'
 import { answerOf, resultOf } from '../vulndb/store/importer.ts'
@@ -31,14 +33,18 @@ import { createSettings, type Settings } from '../settings/store.ts'
 const USAGE = `npm run vulndb -- status [--json]
 npm run vulndb -- import FILE|FOLDER... [--force] [--distribution CODENAME]
 npm run vulndb -- make FOLDER [--out vulndb-YYYYMMDD.tar] [--sign SECRET-KEY.asc] [--licence TEXT]
+npm run vulndb -- jars REPOSITORY [--out jars.index]
 npm run vulndb -- match < queries.ndjson
 
 status  says what is loaded, of when, and how far it covers each distribution.
 import  loads a bundle or files of upstreams into REPOS_ROOT, also while the service runs: it takes them up at its next scan.
 make    puts the files of a folder into a bundle for a site without internet. Lay them out so:
         osv/<Ecosystem>/all.zip  debian/tracker.json  alpine/<release>/<repository>.json  updateinfo/<codename>/*.xml.gz
-        kev/known_exploited_vulnerabilities.json  epss/epss_scores-YYYY-MM-DD.csv.gz  grype/*  trivy/*  clamav/*
+        kev/known_exploited_vulnerabilities.json  epss/epss_scores-YYYY-MM-DD.csv.gz  jars/*.index
+        grype/*  trivy/*  clamav/*
         The secret key's passphrase, when it has one, is asked for in VULNDB_PASSPHRASE.
+jars    asks a Maven repository (an address, or a folder in its layout) for the SHA-1 of every version of the artifacts that the loaded data
+        have advisories about, and writes an index of them for make and import: it names jars that do not say what they are.
 match   answers lines such as {"distribution": "bookworm", "name": "libssl3", "version": "3.0.13-1", "source": {"name": "openssl",
         "version": "3.0.13-1"}}, or with "ecosystem": "pypi" in place of the distribution, with the findings of each.
 `
@@ -156,6 +162,7 @@ const UPSTREAM: readonly (readonly [path: RegExp, source: string, licence: strin
   [/^alpine\//, 'Alpine secdb', 'free'],
   [/^kev\//, 'CISA KEV', 'CC0-1.0'],
   [/^epss\//, 'FIRST EPSS', 'free to use, cite FIRST'],
+  [/^jars\//, 'a Maven repository', 'names and digests'],
 ]
 const OTHER_ENGINES = /^(grype|trivy|clamav)\//
 
@@ -194,6 +201,21 @@ async function make(
   })
   say(
     `${to}: ${files.length} files of at most ${BUNDLE_LIMITS.maxFiles}, ${sign === undefined ? 'not signed' : 'signed'}.`,
+  )
+}
+
+async function indexJars({ layout }: Opened, repository: string, out: string): Promise<void> {
+  if (existsSync(out)) throw new Error(`${out} is there already.`)
+  const snapshot = await createDatabase({ security: layout.security }).open()
+  const names = (await snapshot?.names('maven')) ?? []
+  if (names.length === 0)
+    throw new Error('No advisories about Maven artifacts are loaded. Import osv/Maven/all.zip first.')
+  const source = /^https?:/.test(repository) ? webRepository(repository, fetch) : folderRepository(resolve(repository))
+  const rows = await collectJars([...names].sort(), source, (name, jars) => say(`${name}: ${jars} jars`))
+  if (rows.length === 0) throw new Error(`${repository} has no jar of the ${names.length} artifacts.`)
+  await writeFile(out, packJarIndex(rows, systemClock.now().toISOString()))
+  say(
+    `${out}: ${rows.length} jars of ${new Set(rows.map(({ group, artifact }) => `${group}:${artifact}`)).size} artifacts.`,
   )
 }
 
@@ -249,6 +271,7 @@ try {
     await importInto(await open(), rest, { force: values.force === true, distribution: values.distribution })
   else if (command === 'make' && first !== undefined)
     await make(first, { out: values.out, sign: values.sign, licence: values.licence })
+  else if (command === 'jars' && first !== undefined) await indexJars(await open(), first, values.out ?? 'jars.index')
   else if (command === 'match') await match(await open())
   else {
     process.stderr.write(USAGE)

@@ -51,7 +51,7 @@ export function packJarIndex(rows: readonly JarRow[], created: string): Buffer {
     if (!known.includes(version)) known.push(version)
     versions.set(name, known)
   }
-  const sorted = [...versions].sort(([a], [b]) => (a < b ? -1 : 1))
+  const sorted = [...versions].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, list]) => [name, list.sort()] as const)
   const ids = new Map<string, number>()
   for (const [name, list] of sorted) for (const version of list) ids.set(`${name}:${version}`, ids.size)
   const names = deflateRawSync(sorted.map(([name, list]) => [name, ...list].join(' ')).join('\n'))

@@ -20,6 +20,7 @@ import { sha256Of } from '../../lib/digest-file.ts'
  *     ├── osv/<Ecosystem>/all.zip    debian/tracker.json    alpine/<release>/<repository>.json
  *     ├── updateinfo/<codename>/*.xml.*
  *     ├── kev/known_exploited_vulnerabilities.json    epss/epss_scores-YYYY-MM-DD.csv.gz
+ *     ├── jars/*.index              releases of Java libraries by SHA-1
  *     └── grype/*    trivy/*    clamav/*               as those engines take them
  */
 export interface BundleFile {

@@ -1,6 +1,7 @@
 import { malformed, quote } from '../../lib/limited.ts'
 import { writeEpss, writeKev } from '../intel/intel-tables.ts'
 import { familyOf, type Ecosystem } from '../match/ecosystems.ts'
+import { writeJarIndex } from '../java/write-jar-index.ts'
 import { readAlpineSecdb, readDebianTracker } from './distribution-feeds.ts'
 import { readJson } from './json-feed.ts'
 import { readOsv } from './osv-file.ts'
@@ -39,11 +40,15 @@ async function readUpdates(run: Run, file: HashedFile): Promise<void> {
   note(run, { name, kind: 'updateinfo', file, as_of: newest, records })
 }
 
-/** A table about exploits is whole, and as old as it says itself, whatever the bundle says that it came in. */
+/** Tables beside the advisories are whole, and as old as they say themselves, whatever the bundle says. */
 function noteIntel(
   run: Run,
   { path, label, sha256 }: HashedFile,
-  { kind, as_of, records }: { readonly kind: 'kev' | 'epss'; readonly as_of: string; readonly records: number },
+  {
+    kind,
+    as_of,
+    records,
+  }: { readonly kind: 'kev' | 'epss' | 'jar-index'; readonly as_of: string; readonly records: number },
 ): void {
   note(run, { name: kind, kind, file: { path, label, sha256, whole: true }, as_of, records })
 }
@@ -80,5 +85,9 @@ export const READERS: Readonly<Record<Exclude<FeedKind, 'bundle'>, (run: Run, fi
     run.fresh = { ...run.fresh, epss }
     run.intel = { ...run.intel, epss }
     noteIntel(run, file, { kind: 'epss', as_of: `${epss.date}T00:00:00.000Z`, records: epss.entries })
+  },
+  'jar-index': async (run, file) => {
+    const { created, rows } = await writeJarIndex(run.folder, readUnpacked(file.path, file.is.compression))
+    noteIntel(run, file, { kind: 'jar-index', as_of: created, records: rows })
   },
 }

@@ -3,10 +3,11 @@ import { open, stat } from 'node:fs/promises'
 import { unpack } from '../../lib/decompress.ts'
 import type { Compression } from '../../lib/packed.ts'
 import { malformed } from '../../lib/limited.ts'
+import { isJarIndex } from '../java/jar-index.ts'
 
 /** The kind of a file, by its content. */
 export type FeedKind =
-  'osv' | 'osv-record' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss' | 'bundle'
+  'osv' | 'osv-record' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss' | 'jar-index' | 'bundle'
 export interface Recognised {
   readonly kind: FeedKind
   readonly compression: Compression
@@ -55,6 +56,7 @@ async function peek(path: string, compression: Compression, bytes: number): Prom
 
 function kindOf(head: Buffer): FeedKind | undefined {
   if (head.length > 262 && head.toString('latin1', 257, 262) === 'ustar') return 'bundle'
+  if (isJarIndex(head)) return 'jar-index'
   const text = head
     .toString('utf8')
     .replace(/^\ufeff/, '')

@@ -117,7 +117,7 @@ export function note(run: Run, { name, kind, file, as_of, records, taken = run.t
     return
   }
   known.as_of = later(known.as_of, asOf)
-  known.records = kind === 'kev' || kind === 'epss' ? records : known.records + records
+  known.records = kind === 'kev' || kind === 'epss' || kind === 'jar-index' ? records : known.records + records
   Object.assign(known, sum(known, taken))
   known.files.push(file.sha256)
 }

@@ -51,7 +51,7 @@ export function keeper({ loaded, ids, job, before }: Run, folder: string | undef
 /** Hard-links the side tables of the generation before, where nothing new came in. */
 export function carryIntel({ folder, before }: Run, previous: string | undefined): void {
   if (before === undefined || previous === undefined) return
-  for (const table of ['.kev', '.epss']) {
+  for (const table of ['.kev', '.epss', '.jars']) {
     if (existsSync(join(folder, table)) || !existsSync(join(previous, table))) continue
     mkdirSync(join(folder, table))
     for (const name of readdirSync(join(previous, table)))

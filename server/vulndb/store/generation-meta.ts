@@ -7,10 +7,10 @@ import type { EcosystemFacts } from './tables.ts'
 import type { ThreatIntelStatus } from '../intel/threat-intel.ts'
 
 /**
- * What is loaded under one name: `osv/Debian`, `debian/tracker`, `updateinfo/almalinux9`, `kev`. Times are ISO 8601.
+ * What is loaded under one name: `osv/Debian`, `debian/tracker`, `updateinfo/almalinux9`, `kev`, `jar-index`. Times are ISO 8601.
  */
 export interface SourceFacts {
-  readonly kind: 'osv' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss'
+  readonly kind: 'osv' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss' | 'jar-index'
   /** The date of the data: the upstream's own, the bundle's, or when they were fetched. */
   readonly as_of: string
   /** True when the bundle or the feed gave the date; false when it comes from the data. */

@@ -12,7 +12,7 @@ import { pythonReaders } from './python/readers.ts'
 import { rReaders } from './r/readers.ts'
 import type { Reader } from './reader.ts'
 import { rubyReaders } from './ruby/readers.ts'
-import { cargoReaders } from './rust/cargo-lock.ts'
+import { rustReaders } from './rust/readers.ts'
 import { sbomFileReaders } from './sbom-files/readers.ts'
 import { swiftReaders } from './swift/readers.ts'
 
@@ -32,7 +32,7 @@ export const READERS: readonly Reader[] = [
   ...erlangReaders,
   ...rReaders,
   ...goReaders,
-  ...cargoReaders,
+  ...rustReaders,
   ...dartReaders,
   ...swiftReaders,
   ...haskellReaders,

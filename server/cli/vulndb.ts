@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import * as openpgp from 'openpgp'
 import { DEFAULT_DISTRIBUTIONS } from '../core/default-distributions.ts'
+import { OSV_LANGUAGES } from '../core/osv-ecosystems.ts'
 import { createRepositories } from '../core/repository.ts'
 import { EnvProblems, readEnv, type Env } from '../env.ts'
 import { readDefinitions } from '../files/definitions.ts'
@@ -15,11 +16,10 @@ import { treeFolders } from '../formats/tree-folders.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { BUNDLE_LIMITS, packBundle, type BundleInput } from '../vulndb/read/bundle.ts'
-import { coverageOf, NO_DATA } from '../vulndb/match/coverage.ts'
+import { distributionCoverage, languageCoverage, NO_DATA } from '../vulndb/match/coverage.ts'
 import { createDatabase } from '../vulndb/store/database.ts'
 import { collectJars, folderRepository, webRepository } from '../vulndb/java/collect-jars.ts'
 import { packJarIndex } from '../vulndb/java/jar-index.ts'
-import { createFeedChecks } from '../vulndb/feeds/feed-state.ts'
 import { importData } from '../vulndb/store/import.ts'
 import { answerOf, resultOf } from '../vulndb/store/importer.ts'
 import { ecosystemOf, ecosystemsOf } from '../vulndb/match/ecosystems.ts'
@@ -82,6 +82,9 @@ async function filesAt(path: string): Promise<{ readonly path: string; readonly 
     .map(file => ({ path: file, label: relative(path, file) }))
 }
 
+/** The day of data, where anything says it. */
+const sayDay = (at: string): string => (at === '' ? 'of a day that nothing says' : `of ${at.slice(0, 10)}`)
+
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
@@ -117,9 +120,7 @@ async function importInto(
     const left = Object.entries(skipped)
       .map(([why, count]) => `${count} ${why}`)
       .join(', ')
-    say(
-      `${name}: ${records} records, ${rows} statements, of ${asOf.slice(0, 10)}${left === '' ? '' : `; left out: ${left}`}`,
-    )
+    say(`${name}: ${records} records, ${rows} statements, ${sayDay(asOf)}${left === '' ? '' : `; left out: ${left}`}`)
   }
   result.notes.forEach(say)
   for (const { kind, path } of result.others) say(`for ${kind}: ${path}`)
@@ -133,16 +134,19 @@ async function importInto(
 async function printStatus({ layout, settings }: Opened, asJson: boolean): Promise<void> {
   const snapshot = await createDatabase({ security: layout.security }).open()
   const { vuln_data_max_age_days: maxAgeDays } = settings.now().validation
-  const checked = await createFeedChecks(layout.security)()
   const distributions = repositories.all().map(distribution => ({
     distribution: distribution.codename,
-    ...coverageOf(distribution, { meta: snapshot?.meta, now: systemClock.now(), maxAgeDays, checked }),
+    ...distributionCoverage(distribution, { meta: snapshot?.meta, now: systemClock.now(), maxAgeDays }),
   }))
-  if (asJson) return say(JSON.stringify({ meta: snapshot?.meta ?? null, distributions }))
+  const languages = Object.values(OSV_LANGUAGES).map(ecosystem =>
+    languageCoverage(ecosystem, { meta: snapshot?.meta, now: systemClock.now(), maxAgeDays }),
+  )
+  if (asJson) return say(JSON.stringify({ meta: snapshot?.meta ?? null, distributions, languages }))
   say(snapshot === undefined ? NO_DATA : `Generation ${snapshot.meta.generation}, made ${snapshot.meta.created}.`)
   for (const [name, { as_of: asOf, records, rows }] of Object.entries(snapshot?.meta.sources ?? {}))
-    say(`  ${name}: ${records} records, ${rows} statements, of ${asOf.slice(0, 10)}`)
+    say(`  ${name}: ${records} records, ${rows} statements, ${sayDay(asOf)}`)
   for (const { distribution, coverage, said } of distributions) say(`${distribution}: ${coverage}. ${said}`)
+  for (const { ecosystem, coverage, said } of languages) say(`${ecosystem}: ${coverage}. ${said}`)
 }
 
 /** Signs as `gpg --detach-sign --armor` would. */
@@ -226,7 +230,6 @@ interface QueryLine extends Partial<PackageQuery> {
 async function match({ layout, settings }: Opened): Promise<void> {
   const database = createDatabase({ security: layout.security })
   const scanner = createOsvScanner({
-    security: layout.security,
     database,
     orders,
     clock: systemClock,

@@ -14,6 +14,13 @@ export interface EngineRecord {
   readonly coverage: string
   readonly said: string
   readonly findings: number
+  /** Its coverage of each language of what the package carries inside. */
+  readonly ecosystems?: readonly {
+    readonly ecosystem: string
+    readonly coverage: string
+    readonly said: string
+    readonly data_at?: string
+  }[]
   readonly binary?: { readonly path: string; readonly sha256: string; readonly version: string }
 }
 

@@ -115,6 +115,18 @@ describe('several engines', () => {
   ])('%s: %s', async (_, engines, word, state) => {
     expect(await judge(engines)).toMatchObject({ word, state })
   })
+  test('one whose current data do not name the package warns, and holds nothing', async () => {
+    const silent: VulnerabilityScanner = {
+      ...engine('a', 'not_covered'),
+      scan: async () => ({ coverage: 'not_covered', said: 'a does not name p.', isUnnamed: true, findings: [] }),
+    }
+    expect(await judge([silent])).toMatchObject({
+      word: 'warned no_data',
+      state: 'published',
+      report: { said: 'a does not name p.', engines: [{ id: 'a', coverage: 'not_covered' }] },
+    })
+    expect(await judge([silent, engine('b', 'fails')])).toMatchObject({ state: 'pending_review' })
+  })
   test('a blocking finding of the second engine only is held for review, and the report names the engine', async () => {
     const critical = (...detected_by: string[]): Finding => ({ ...finding('CVE-1', 'critical'), detected_by })
     const answer = await judge([

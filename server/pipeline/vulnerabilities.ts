@@ -92,11 +92,12 @@ function coverageOf(answers: readonly Answer[]): Answer['coverage'] {
   return ORDER.find(kind => answers.some(({ coverage }) => coverage === kind)) ?? 'no_data'
 }
 
-const recordOf = ({ id, coverage, said, findings, binary }: Answer): EngineRecord => ({
+const recordOf = ({ id, coverage, said, findings, ecosystems, binary }: Answer): EngineRecord => ({
   id,
   coverage: coverage === 'unavailable' ? 'failed' : coverage,
   said,
   findings: findings.length,
+  ...(ecosystems === undefined ? {} : { ecosystems }),
   ...(binary === undefined ? {} : { binary }),
 })
 
@@ -118,6 +119,9 @@ function reportOf(
   if (coverage === 'covered') return known ?? { step: 'vulnerabilities', outcome: 'ok', verdict: 'no_findings', said }
   if (coverage === 'partial')
     return known ?? { step: 'vulnerabilities', outcome: 'warned', verdict: 'no_findings', said }
+  // current data of the distribution are loaded and only this package is not in them: nobody failed to answer
+  if (coverage === 'not_covered' && known === undefined && answers.some(({ isUnnamed }) => isUnnamed === true))
+    return { step: 'vulnerabilities', outcome: 'warned', verdict: 'no_data', said }
   // findings from old or missing data count, but the absence of further ones says nothing
   return {
     step: 'vulnerabilities',

@@ -54,9 +54,8 @@ function programOf(id: 'grype' | 'trivy', { layout, settings, clock, searchPath 
 
 /** The engines, each with what it needs. */
 export function composeScanners(needs: ScannerNeeds): ScannerPart {
-  const { layout, settings, clock, clamd, vulndb, engines = {} } = needs
+  const { settings, clock, clamd, vulndb, engines = {} } = needs
   const osv = createOsvScanner({
-    security: layout.security,
     database: vulndb.database,
     orders: vulndb.orders,
     clock,

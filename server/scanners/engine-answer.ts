@@ -1,3 +1,5 @@
+import { outOfSupport } from '../core/ends-of-life.ts'
+import type { Distribution } from '../core/repository.ts'
 import type { Engine } from './external.ts'
 import { EngineUnavailable, type DistributionCoverage } from './scanner.ts'
 
@@ -6,10 +8,11 @@ import { EngineUnavailable, type DistributionCoverage } from './scanner.ts'
  * @param known  what the engine has about it; undefined where it has nothing
  */
 export async function engineCoverage(
-  { id, installed, isStale }: Pick<Engine, 'id' | 'installed' | 'isStale'>,
-  label: string,
+  { id, installed, isStale, now: clock }: Pick<Engine, 'id' | 'installed' | 'isStale' | 'now'>,
+  distribution: Pick<Distribution, 'endOfLife' | 'scanner' | 'label'>,
   known: { readonly partial?: string } | undefined,
 ): Promise<DistributionCoverage> {
+  const { label } = distribution
   if (known === undefined) return { coverage: 'not_covered', said: `${id} has no data for ${label}.` }
   const now = await installed()
   if (now === undefined) return { coverage: 'no_data', said: `${id} is not installed.` }
@@ -21,6 +24,9 @@ export async function engineCoverage(
       data_at,
       said: `The data of ${id} are stale: they are of ${data_at.slice(0, 10)}.`,
     }
+  const ended = outOfSupport(distribution, clock())
+  if (ended !== undefined)
+    return { coverage: 'partial', data_at, said: `${id} ${now.version} covers ${label} in part. ${ended}` }
   return known.partial === undefined
     ? { coverage: 'covered', data_at, said: `${id} ${now.version} covers ${label}.` }
     : { coverage: 'partial', data_at, said: `${id} ${now.version} covers ${label} in part: ${known.partial}.` }

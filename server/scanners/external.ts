@@ -69,6 +69,7 @@ export interface Engine {
   installed(): Promise<Installed | undefined>
   status(): Promise<EngineStatus>
   isStale(data: EngineData): boolean
+  now(): Date
   /**
    * Writes the input into an empty folder and runs the engine there, one run at a time. @throws EngineUnavailable, the
    * signal's reason
@@ -190,6 +191,7 @@ export function createEngine({ id, environment, read, refused }: External, deps:
     id,
     installed,
     isStale,
+    now: () => deps.clock.now(),
     async isPresent() {
       if (!deps.enabled()) return false
       try {

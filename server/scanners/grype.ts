@@ -72,8 +72,8 @@ export function sortMatches(
 export function createGrype(deps: ExternalDeps): VulnerabilityScanner {
   const engine = createEngine({ id: ID, environment, read }, deps)
 
-  const coverage = ({ scanner, label }: Pick<Distribution, 'scanner' | 'label'>): Promise<DistributionCoverage> =>
-    engineCoverage(engine, label, engineDistribution(scanner).grype)
+  const coverage = (distribution: Distribution): Promise<DistributionCoverage> =>
+    engineCoverage(engine, distribution, engineDistribution(distribution.scanner).grype)
 
   async function scan(subject: ScanSubject, signal: AbortSignal) {
     const { distribution, identity } = subject

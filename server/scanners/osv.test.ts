@@ -22,7 +22,6 @@ beforeEach(async () => {
   security = await mkdtemp(join(tmpdir(), 'gh-osv-'))
   now = new Date()
   scanner = createOsvScanner({
-    security,
     database: createDatabase({ security }),
     orders,
     clock: { now: () => now },
@@ -87,9 +86,9 @@ test('no data, none for this distribution, partial, full and stale coverage are 
   expect(await coverage()).toBe('no_data')
   await load(osvRecord('ALSA-2026:1', [['AlmaLinux:9', 'x', '1-1']], { related: ['CVE-2026-10001'] }))
   expect(await coverage()).toBe('not_covered')
-  await load(osvRecord('DEBIAN-CVE-2026-10002', [['Debian:12', 'x', '1']]))
+  await load(osvRecord('DSA-1-1', [['Debian:12', 'a', '1']], { upstream: ['CVE-2026-10003'] }))
   expect(await coverage()).toBe('partial')
-  await load(...many('Debian:12', 'DEBIAN-CVE'))
+  await load(osvRecord('DEBIAN-CVE-2026-10002', [['Debian:12', 'a', '1']]))
   expect(await coverage()).toBe('covered')
   now = new Date(Date.now() + 15 * 86_400_000)
   expect(await coverage()).toBe('stale')
@@ -101,10 +100,10 @@ test('announcements of fixes alone cover a part of Debian; CentOS Stream is judg
     ),
     ...many('Red Hat:enterprise_linux:9::appstream', 'RHSA'),
   )
-  expect([(await scan('bookworm', 'a', '1')).coverage, (await scan('centos-stream9', 'a', '1-1')).coverage]).toEqual([
-    'partial',
-    'partial',
-  ])
+  expect([
+    (await scan('bookworm', 'f1', '1')).coverage,
+    (await scan('centos-stream9', 'filler1', '1-1')).coverage,
+  ]).toEqual(['partial', 'partial'])
 })
 test('findings of old data still count', async () => {
   await load(...many('Debian:12', 'DEBIAN-CVE'))
@@ -190,7 +189,7 @@ test('a package that carries what no loaded advisories are about is covered in p
   const carrying = async (...ecosystems: string[]) =>
     scan(
       'bookworm',
-      'tool',
+      'filler1',
       '1',
       {},
       { embedded: ecosystems.map(ecosystem => ({ ecosystem, name: 'b', version: '1.0.0' })) },
@@ -200,21 +199,41 @@ test('a package that carries what no loaded advisories are about is covered in p
   expect([
     part.coverage,
     part.findings,
-    part.said.endsWith('No advisories for the Maven and PyPI packages that it carries inside are loaded.'),
-  ]).toEqual(['partial', [], true])
+    part.said.endsWith('No advisories for Maven packages are loaded. No advisories for PyPI packages are loaded.'),
+    part.ecosystems?.map(({ ecosystem, coverage }) => `${ecosystem} ${coverage}`),
+  ]).toEqual(['partial', [], true, ['npm covered', 'Maven not_covered', 'PyPI not_covered']])
+})
+test('what the data do not name is not covered, however much they say of others', async () => {
+  await load(...many('Debian:12', 'DEBIAN-CVE'), osvRecord('GHSA-aaaa-bbbb-cccc', [['npm', 'a', '2.0.0']]))
+  expect(await scan('bookworm', 'tool', '1')).toEqual({
+    coverage: 'not_covered',
+    said: 'The advisories for Debian 12 do not name tool, so they say nothing about it.',
+    isUnnamed: true,
+    findings: [],
+  })
+  expect((await scan('bookworm', 'libtool', '1', { source: 'tool' })).said).toBe(
+    'The advisories for Debian 12 do not name libtool nor its source tool, so they say nothing about it.',
+  )
+  expect((await scan('bookworm', 'libfiller', '1', { source: 'filler1' })).coverage).toBe('covered')
+  const carrying = { embedded: [{ ecosystem: 'npm', name: 'a', version: '2.0.0' }] }
+  expect(await scan('bookworm', 'tool', '1', {}, carrying)).toMatchObject({
+    coverage: 'partial',
+    said: expect.stringMatching(/^The advisories for Debian 12 do not name tool, .* for npm packages are of /),
+    findings: [],
+  })
 })
 test('a version that cannot be compared is named, with the package it is of', async () => {
   await load(...many('Debian:12', 'DEBIAN-CVE'), osvRecord('GHSA-aaaa-bbbb-cccc', [['PyPI', 'a', '2.0']]))
   const { coverage, said } = await scan(
     'bookworm',
-    'tool',
+    'filler1',
     '1',
     {},
     { embedded: [{ ecosystem: 'pypi', name: 'a', version: 'unreleased' }] },
   )
   expect([
     coverage,
-    said.endsWith('The version unreleased of a is none that its advisories can be compared with.'),
+    said.includes('The version unreleased of a is none that its advisories can be compared with.'),
   ]).toEqual(['partial', true])
 })
 test('a CVE that its advisory does not rate has the score that another feed gives it', async () => {

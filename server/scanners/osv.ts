@@ -1,6 +1,8 @@
 import type { Distribution } from '../core/repository.ts'
 import type { Finding } from '../core/findings.ts'
 import type { Clock } from '../lib/clock.ts'
+import { OSV_LANGUAGES } from '../core/osv-ecosystems.ts'
+import { joinCoverage } from './joined-coverage.ts'
 import {
   EngineUnavailable,
   type DistributionCoverage,
@@ -9,17 +11,22 @@ import {
   type VulnerabilityScanner,
 } from './scanner.ts'
 import { cveOf } from '../vulndb/advisory.ts'
-import { coverageOf, NO_DATA } from '../vulndb/match/coverage.ts'
+import {
+  coverageOf,
+  distributionCoverage,
+  languageCoverage,
+  NO_DATA,
+  sayUnnamed,
+  type CoverageDeps,
+} from '../vulndb/match/coverage.ts'
 import type { Database, Snapshot } from '../vulndb/store/database.ts'
-import { ecosystemOf, labelOf, spellName } from '../vulndb/match/ecosystems.ts'
-import { createFeedChecks } from '../vulndb/feeds/feed-state.ts'
+import { ecosystemOf, spellName } from '../vulndb/match/ecosystems.ts'
 import { matchPackage, sourceOf } from '../vulndb/match/match.ts'
 import type { Matched, PackageQuery } from '../vulndb/match/matching-rules.ts'
 import type { Orders } from '../vulndb/versions/orders.ts'
 import { bestScore, ratingOf } from '../vulndb/match/severity.ts'
 
 export interface OsvDeps {
-  readonly security: string
   readonly database: Database
   readonly orders: Orders
   readonly clock: Clock
@@ -61,20 +68,13 @@ function queryOf({
 /** A version without its epoch, which headers of RPM sources lack, and without the number of a rebuild of Debian's. */
 const bare = (version: string): string => version.replace(/^\d+:/, '').replace(/\+b\d+$/, '')
 
-/** What could not be compared or is unknown: no findings there says nothing. */
-function gapsOf(
-  unreadable: readonly Pick<PackageQuery, 'name' | 'version'>[],
-  unknown: readonly { readonly ecosystem: string }[],
-): string[] {
+/** What could not be compared: no findings there says nothing. */
+function gapsOf(unreadable: readonly Pick<PackageQuery, 'name' | 'version'>[]): string[] {
   const versions = unreadable
     .slice(0, MOST_NAMED)
     .map(({ name, version }) => `${version} of ${name}`)
     .join(', ')
-  const ecosystems = [...new Set(unknown.map(({ ecosystem }) => labelOf(ecosystem)))].join(' and ')
-  return [
-    ...(versions === '' ? [] : [`The version ${versions} is none that its advisories can be compared with.`]),
-    ...(ecosystems === '' ? [] : [`No advisories for the ${ecosystems} packages that it carries inside are loaded.`]),
-  ]
+  return versions === '' ? [] : [`The version ${versions} is none that its advisories can be compared with.`]
 }
 
 /** Whether a copy that is carried inside cannot have this vulnerability. */
@@ -107,8 +107,13 @@ async function rate(finding: Finding, snapshot: Snapshot): Promise<Finding> {
   return { ...finding, cvss, severity: finding.severity === 'unknown' ? ratingOf(cvss) : finding.severity }
 }
 
+/** `isNamed`: some advisory is about the package, whether it applies or not. */
+interface Asked extends Matched {
+  readonly isNamed: boolean
+}
+
 /** The embedded engine over the loaded data. */
-export function createOsvScanner({ security, database, orders, clock, maxAgeDays }: OsvDeps): OsvScanner {
+export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDeps): OsvScanner {
   async function open(): Promise<Snapshot | undefined> {
     try {
       return await database.open()
@@ -117,36 +122,39 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
     }
   }
 
-  async function ask(snapshot: Snapshot, query: PackageQuery): Promise<Matched> {
+  async function ask(snapshot: Snapshot, query: PackageQuery): Promise<Asked> {
     const spelled = { ...query, name: spellName(query.ecosystem, query.name) }
     const names = [spelled.name, query.name, sourceOf(spelled).name]
-    const { findings, isUnreadable } = matchPackage(spelled, await snapshot.rows(query.ecosystem, names), orders)
+    const rows = await snapshot.rows(query.ecosystem, names)
+    const { findings, isUnreadable } = matchPackage(spelled, rows, orders)
     return {
       isUnreadable,
+      isNamed: rows.length > 0,
       findings: await Promise.all(findings.map(finding => rate({ ...finding, package: query.name }, snapshot))),
     }
   }
 
-  const checks = createFeedChecks(security)
-
-  const covering = async (distribution: Distribution, snapshot: Snapshot | undefined): Promise<DistributionCoverage> =>
-    coverageOf(distribution, {
-      meta: snapshot?.meta,
-      now: clock.now(),
-      maxAgeDays: maxAgeDays(),
-      checked: await checks(),
-    })
+  const known = (snapshot: Snapshot | undefined): CoverageDeps => ({
+    meta: snapshot?.meta,
+    now: clock.now(),
+    maxAgeDays: maxAgeDays(),
+  })
 
   return {
     id: ID,
     kind: 'vulnerability',
-    covers: async distribution => covering(distribution, await open()),
+    covers: async distribution => distributionCoverage(distribution, known(await open())),
+    async languages() {
+      const now = known(await open())
+      return Object.values(OSV_LANGUAGES).map(ecosystem => languageCoverage(ecosystem, now))
+    },
     async status() {
       try {
         const snapshot = await open()
         if (snapshot === undefined) return { id: ID, ok: false, error: NO_DATA }
         const newest = Object.values(snapshot.meta.sources)
           .map(source => source.as_of)
+          .filter(date => date !== '')
           .sort()
           .at(-1)
         return {
@@ -188,10 +196,10 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
     },
     async scan(subject) {
       const snapshot = await open()
-      const { coverage, said } = await covering(subject.distribution, snapshot)
+      const covers = coverageOf(subject.distribution, known(snapshot))
       const carried = subject.embedded ?? []
-      if (snapshot === undefined || coverage === 'no_data') return { coverage, said, findings: [] }
-      const isKnown = coverage !== 'not_covered'
+      if (snapshot === undefined || covers.coverage === 'no_data') return { ...covers, findings: [] }
+      const isKnown = covers.coverage !== 'not_covered'
       const own = queryOf(subject)
       // the package of a signed build names what it signs, which is asked about as its source
       const { name: source, version } = sourceOf(own)
@@ -203,7 +211,7 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
         ...(isKnown ? [own, ...built] : []),
         ...carried,
       ]
-      let answers: readonly Matched[]
+      let answers: readonly Asked[]
       try {
         answers = await Promise.all(queries.map(query => ask(snapshot, query)))
       } catch (error) {
@@ -214,13 +222,17 @@ export function createOsvScanner({ security, database, orders, clock, maxAgeDays
         const open = answer.findings.filter(finding => !isCleared(query, finding))
         return at === undefined ? open : open.map(finding => ({ ...finding, at }))
       })
-      const gaps = gapsOf(
-        queries.filter((_, at) => answers[at]?.isUnreadable === true),
-        carried.filter(({ ecosystem }) => snapshot.meta.ecosystems[ecosystem] === undefined),
-      )
+      const isNamed = !isKnown || answers[0]?.isNamed === true
       return {
-        coverage: coverage === 'covered' && gaps.length > 0 ? 'partial' : coverage,
-        said: [said, ...gaps, ...sayCleared(queries, answers)].join(' '),
+        ...joinCoverage({
+          own: covers,
+          unnamed: isNamed ? undefined : sayUnnamed(subject.distribution.label, own.name, source),
+          ecosystems: [...new Set(carried.map(({ ecosystem }) => ecosystem))].map(ecosystem =>
+            languageCoverage(ecosystem, known(snapshot)),
+          ),
+          gaps: gapsOf(queries.filter((_, at) => answers[at]?.isUnreadable === true)),
+          notes: sayCleared(queries, answers),
+        }),
         findings,
       }
     },

@@ -52,7 +52,8 @@ export type AntivirusAnswer =
 
 /**
  * `partial`: the loaded data leave vulnerabilities out, such as those without a fix. `not_covered`: data are loaded,
- * but none for this distribution. `no_data`: nothing is loaded. `stale`: the data are too old.
+ * but none for this distribution, or none that name this package. `no_data`: nothing is loaded. `stale`: the data are
+ * too old.
  */
 export type CoverageAnswer = 'covered' | 'partial' | 'not_covered' | 'no_data' | 'stale'
 
@@ -63,9 +64,18 @@ export interface DistributionCoverage {
   readonly data_at?: string
 }
 
+/** The coverage of one language's packages, by the name that people call it. */
+export interface EcosystemCoverage extends DistributionCoverage {
+  readonly ecosystem: string
+}
+
 export interface VulnerabilityAnswer {
   readonly coverage: CoverageAnswer
   readonly said: string
+  /** `not_covered` because of this package alone: current data for its distribution are loaded. */
+  readonly isUnnamed?: boolean
+  /** For each language of what it carries inside. */
+  readonly ecosystems?: readonly EcosystemCoverage[]
   readonly findings: readonly Finding[]
   /** The program that answered, for engines that are programs. */
   readonly binary?: { readonly path: string; readonly sha256: string; readonly version: string }
@@ -101,6 +111,8 @@ export interface VulnerabilityScanner {
   ): Promise<'version' | 'source' | undefined>
   /** What it covers of this distribution now; absent where an engine learns that only by scanning. */
   covers?(distribution: Distribution): Promise<DistributionCoverage>
+  /** What it covers of each language's packages; absent where an engine does not say it. */
+  languages?(): Promise<readonly EcosystemCoverage[]>
 }
 
 /** What is said of an engine that could not answer. */

@@ -87,8 +87,8 @@ export function createTrivy(deps: ExternalDeps): VulnerabilityScanner {
     '--no-progress',
   ]
 
-  const coverage = ({ scanner, label }: Pick<Distribution, 'scanner' | 'label'>): Promise<DistributionCoverage> =>
-    engineCoverage(engine, label, engineDistribution(scanner).trivy)
+  const coverage = (distribution: Distribution): Promise<DistributionCoverage> =>
+    engineCoverage(engine, distribution, engineDistribution(distribution.scanner).trivy)
 
   async function scan(subject: ScanSubject, signal: AbortSignal) {
     const { distribution, identity } = subject

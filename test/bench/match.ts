@@ -93,7 +93,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     const opened = await database.open()
     if (opened === undefined) throw new Error('nothing was imported')
     const orders = createOrders({ compare: (format, a, b) => getFormat(format).compareVersions(a, b) })
-    const scanner = createOsvScanner({ security, database, orders, clock: systemClock, maxAgeDays: () => 14 })
+    const scanner = createOsvScanner({ database, orders, clock: systemClock, maxAgeDays: () => 14 })
     const queries = sample(join(security, 'vulndb', String(opened.meta.generation)), opened.meta.ecosystems, 10_000)
     const rates: number[] = []
     for (const round of ['cold', 'warm']) {

@@ -85,7 +85,7 @@ test('a bundle is made, signed, carried over, imported and asked', async () => {
     distributions: { distribution: string; coverage: string }[]
   }
   expect(status.distributions.find(({ distribution }) => distribution === 'bookworm')).toMatchObject({
-    coverage: 'partial',
+    coverage: 'covered',
   })
 }, 60_000)
 test('what is not signed is refused where a key is pinned, and taken where none is', async () => {
@@ -104,7 +104,7 @@ test('an own distribution is known: what covers it, and what its packages have',
     JSON.stringify([{ ...bookworm, codename: 'acme', basedOn: 'bookworm', builtin: false }]),
   )
   await vulndb('own', ['import', join(folder, 'feeds')])
-  expect((await vulndb('own', ['status'])).out).toMatch(/^acme: partial\. /m)
+  expect((await vulndb('own', ['status'])).out).toMatch(/^acme: covered\. /m)
   const query = JSON.stringify({ distribution: 'acme', name: 'openssl', version: '3.0.13-1' })
   expect(JSON.parse((await vulndb('own', ['match'], `${query}\n`)).out)).toMatchObject({
     query: { ecosystem: 'debian-12' },

@@ -9,6 +9,10 @@ const Coverage = Type.Object({
   said: Type.String(),
   data_at: OrNull(Text),
 })
+const Language = Type.Omit(Type.Composite([Type.Object({ ecosystem: Type.String() }), Coverage]), [
+  'distribution',
+  'label',
+])
 const Engine = Type.Object({
   id: Type.String(),
   kind: Type.String(),
@@ -19,12 +23,13 @@ const Engine = Type.Object({
   age_days: Type.Union([Type.Integer(), Type.Null()]),
   error: Type.Optional(Type.String()),
   distributions: Type.Array(Coverage),
+  languages: Type.Array(Language),
 })
 const Counts = Type.Record(Type.String(), Type.Integer())
 const Source = Type.Object({
   name: Type.String(),
   kind: Type.String(),
-  as_of: Type.String(),
+  as_of: Type.String({ description: 'The newest change in the data; empty where nothing says it.' }),
   imported_at: Type.String(),
   records: Type.Integer(),
   rows: Type.Integer(),
@@ -56,7 +61,8 @@ export const DATA_FORM = Type.Object({
 /** The engines that look for vulnerabilities and malware, and their data. */
 export const engines = contract({
   'GET /security/engines': {
-    summary: 'Lists the engines: whether each answers, the date of its data, and its coverage of each distribution.',
+    summary:
+      'Lists the engines: whether each answers, the date of its data, and its coverage of each distribution and language.',
     access: 'any',
     reply: Type.Object({
       engines: Type.Array(Engine),

@@ -44,6 +44,22 @@ async function coverageOf(scanner: VulnerabilityScanner, distributions: readonly
   )
 }
 
+/** How far one engine covers the packages of each language; none where it does not say it, or cannot. */
+async function languagesOf({ languages }: VulnerabilityScanner) {
+  try {
+    const all = (await languages?.()) ?? []
+    return all.map(({ ecosystem, coverage, said, data_at: at }) => ({
+      ecosystem,
+      coverage: coverage as string,
+      said,
+      data_at: at ?? null,
+    }))
+  } catch (error) {
+    if (error instanceof EngineUnavailable) return []
+    throw error
+  }
+}
+
 async function engineOf(
   scanner: AntivirusScanner | VulnerabilityScanner,
   { clock, distributions }: Pick<EngineDeps, 'clock'> & { readonly distributions: readonly Distribution[] },
@@ -61,6 +77,7 @@ async function engineOf(
     age_days: at === undefined ? null : Math.max(0, Math.floor((now.getTime() - new Date(at).getTime()) / DAY_MS)),
     ...(error === undefined ? {} : { error }),
     distributions: scanner.kind === 'vulnerability' ? await coverageOf(scanner, distributions) : [],
+    languages: scanner.kind === 'vulnerability' ? await languagesOf(scanner) : [],
   }
 }
 

@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { writeAtomic } from '../../lib/atomic.ts'
 import { createVulndbLayout } from '../store/layout.ts'
@@ -33,25 +32,4 @@ export async function loadFeedStates(security: string): Promise<FeedStates> {
 /** Keeps the last answer of each feed. */
 export async function saveFeedStates(security: string, states: FeedStates): Promise<void> {
   await writeAtomic(createVulndbLayout({ security }).feeds, `${JSON.stringify(states, null, 2)}\n`)
-}
-
-/** By source: when its feed last confirmed that nothing newer exists than what is loaded. */
-export type FeedChecks = Readonly<Record<string, string>>
-
-/** Asked at each upload, so the file is read again only when it is another one. */
-export function createFeedChecks(security: string): () => Promise<FeedChecks> {
-  const { feeds } = createVulndbLayout({ security })
-  let known: { readonly mark: string; readonly checks: FeedChecks } | undefined
-  return async () => {
-    const found = statSync(feeds, { throwIfNoEntry: false })
-    if (found === undefined) return {}
-    const mark = `${found.ino} ${found.size} ${found.mtimeMs}`
-    if (known?.mark === mark) return known.checks
-    const states = Object.values(await loadFeedStates(security))
-    const checks = Object.fromEntries(
-      states.filter(state => state.error === undefined).map(state => [state.source, state.checked_at]),
-    )
-    known = { mark, checks }
-    return checks
-  }
 }

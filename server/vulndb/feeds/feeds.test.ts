@@ -50,7 +50,7 @@ function world(addresses: Partial<FeedAddresses>, answers: Record<string, string
         return { status: answer, notModified: false, etag: undefined, lastModified: undefined }
       if (etag === answer) return { status: 304, notModified: true, etag, lastModified: undefined }
       await writeFile(to, answer)
-      return { status: 200, notModified: false, etag: answer, lastModified: undefined }
+      return { status: 200, notModified: false, etag: answer, lastModified: 'Tue, 30 Dec 2025 06:00:00 GMT' }
     },
   })
   return {
@@ -88,17 +88,22 @@ test('only addresses that are set are asked', () => {
     'https://secdb.test/v3.20/community.json',
   )
 })
-test('the second request is conditional; an unchanged feed counts as current', async () => {
+test('the second request is conditional; what is new is as old as the address says, not as the day of the fetch', async () => {
   const { feeds, asked, imported, later } = world({ kev_url: 'https://kev.test/a' }, { 'https://kev.test/a': 'one' })
   expect(await feeds.run()).toEqual({ asked: 1, fetched: 1, failed: [] })
   later()
   expect(await feeds.run()).toEqual({ asked: 1, fetched: 0, failed: [] })
   expect(asked).toEqual(['https://kev.test/a', 'https://kev.test/a if not one'])
   expect(imported.map(files => files.map(({ label, as_of: at, whole }) => [label, at, whole]))).toEqual([
-    [['kev/known_exploited_vulnerabilities.json', '2026-01-01T00:00:00.000Z', true]],
+    [['kev/known_exploited_vulnerabilities.json', '2025-12-30T06:00:00.000Z', true]],
   ])
   expect(await loadFeedStates(security)).toEqual({
-    'https://kev.test/a': { etag: 'one', source: 'kev', checked_at: '2026-01-01T01:00:00.000Z' },
+    'https://kev.test/a': {
+      etag: 'one',
+      last_modified: 'Tue, 30 Dec 2025 06:00:00 GMT',
+      source: 'kev',
+      checked_at: '2026-01-01T01:00:00.000Z',
+    },
   })
 })
 test('one that fails leaves the others alone, and when it was last current stays known', async () => {

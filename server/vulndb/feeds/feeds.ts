@@ -87,6 +87,12 @@ export function listFeeds(at: FeedAddresses, repositories: Pick<Repositories, 'a
   return feeds
 }
 
+/** The date of a header such as Last-Modified, ISO 8601. */
+function dateOf(header: string | undefined): string | undefined {
+  const at = new Date(header ?? '')
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
+}
+
 export interface FetchedFeed {
   readonly status: number
   readonly notModified: boolean
@@ -178,7 +184,7 @@ export function createFeeds({
         file: {
           path: to,
           label: feed.label,
-          as_of: checkedAt,
+          ...(dateOf(lastModified) === undefined ? {} : { as_of: dateOf(lastModified) as string }),
           whole: true,
           ...(feed.distribution === undefined ? {} : { distribution: feed.distribution }),
         },

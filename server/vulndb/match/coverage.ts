@@ -1,37 +1,42 @@
 import { daysOld, isTooOld } from '../../core/data-age.ts'
+import { outOfSupport } from '../../core/ends-of-life.ts'
 import type { Distribution } from '../../core/repository.ts'
-import type { DistributionCoverage } from '../../scanners/scanner.ts'
-import { ecosystemOf } from './ecosystems.ts'
+import type { DistributionCoverage, EcosystemCoverage } from '../../scanners/scanner.ts'
+import { ecosystemOf, labelOf, type Ecosystem } from './ecosystems.ts'
 import type { Meta } from '../store/generation-meta.ts'
 
 /** What is said where there is nothing to look in. */
 export const NO_DATA = 'No vulnerability data are loaded.'
 
-/** A distribution has thousands; this few are somebody's sample. */
-const FEW = 100
 /** A source that brings less than this part of an ecosystem's rows does not make the rest any younger. */
 const SHARE = 0.2
 
+/** The newest change in anything that a source brought, ISO 8601; a date after the import counts as none. */
+function newestOf({ ecosystems, sources }: Meta, name: string): string | undefined {
+  return Object.values(ecosystems)
+    .map(({ sources: shares }) => shares[name]?.newest)
+    .filter(date => date !== undefined)
+    .filter(date => date <= (sources[name]?.imported_at ?? ''))
+    .sort()
+    .at(-1)
+}
+
 /**
- * The date of what is loaded for an ecosystem: that of the newest source that carries it. `checked` are feeds that have
- * confirmed since that nothing changed.
+ * The date of what is loaded for an ecosystem: that of the newest source that carries it, by what its content says.
+ * Only where the content has no dates, the date that came with it counts. Undefined where nothing says it.
  */
-function dateOf(
-  { ecosystems, sources }: Meta,
-  ecosystem: string,
-  checked: Readonly<Record<string, string>>,
-): string | undefined {
-  const { rows = 0, sources: shares = {} } = ecosystems[ecosystem] ?? {}
+function dateOf(meta: Meta, ecosystem: Ecosystem): string | undefined {
+  const { rows = 0, sources: shares = {} } = meta.ecosystems[ecosystem] ?? {}
   return Object.entries(shares)
     .filter(([, share]) => share.rows >= rows * SHARE)
-    .flatMap(([name, { newest }]) => {
-      const source = sources[name]
-      // files imported by hand may be of very different days; a date after the import counts as none
-      const own = newest !== undefined && newest <= (source?.imported_at ?? '') ? newest : source?.as_of
-      return [source?.dated === false ? own : source?.as_of, checked[name]]
+    .map(([name, { newest }]) => {
+      const source = meta.sources[name]
+      // files imported by hand may be of very different days, so each ecosystem has its own
+      const own = source?.dated === true ? newestOf(meta, name) : newest
+      return own !== undefined && own <= (source?.imported_at ?? '') ? own : source?.as_of
     })
-    .filter(date => date !== undefined)
-    .map(date => new Date(date).toISOString())
+    .filter(date => date !== undefined && date !== '')
+    .map(date => new Date(date ?? '').toISOString())
     .sort()
     .at(-1)
 }
@@ -41,16 +46,51 @@ export interface CoverageDeps {
   readonly now: Date
   /** The age in days above which data are stale. */
   readonly maxAgeDays: number
-  readonly checked?: Readonly<Record<string, string>>
 }
 
 /** Distributions that publish open vulnerabilities as well as fixed ones; the others announce only fixes. */
 const TELLS_OPEN = /^(?:debian|ubuntu)-/
 
-/** The coverage of one distribution by the loaded advisories. Pure. */
+/** What an ecosystem's data say of themselves, before it is asked what they leave out. */
+function ageOf(
+  ecosystem: Ecosystem,
+  label: string,
+  { meta, now, maxAgeDays }: CoverageDeps & { readonly meta: Meta },
+): DistributionCoverage {
+  const at = dateOf(meta, ecosystem)
+  if (at === undefined)
+    return { coverage: 'partial', said: `Nothing says of which day the advisories for ${label} are.` }
+  const data = `The advisories for ${label} are of ${at.slice(0, 10)}`
+  return isTooOld(at, { now, maxAgeDays })
+    ? {
+        coverage: 'stale',
+        data_at: at,
+        said: `${data}: ${daysOld(at, now)} days old, more than the ${maxAgeDays} that validation.vuln_data_max_age_days allows. Import newer ones.`,
+      }
+    : { coverage: 'covered', data_at: at, said: `${data}.` }
+}
+
+/** What the data for a distribution leave out by their kind, in sentences. */
+function gapsOf(
+  distribution: Pick<Distribution, 'label' | 'scanner' | 'endOfLife'>,
+  { ecosystem, isBorrowed }: ReturnType<typeof ecosystemOf>,
+  { meta, now }: CoverageDeps & { readonly meta: Meta },
+): string[] {
+  const { ranks } = meta.ecosystems[ecosystem] ?? {}
+  const ended = outOfSupport(distribution, now)
+  return [
+    ...(isBorrowed ? ['They are those of RHEL, which its packages may differ from.'] : []),
+    ...(TELLS_OPEN.test(ecosystem) && ranks !== undefined && ranks[2] + ranks[3] === 0
+      ? ['Only announcements of fixes are loaded: vulnerabilities without a fix are not known.']
+      : []),
+    ...(ended === undefined ? [] : [ended]),
+  ]
+}
+
+/** The coverage of one distribution by the loaded advisories; whether they know a package of it is another question. */
 export function coverageOf(
-  distribution: Pick<Distribution, 'label' | 'scanner'>,
-  { meta, now, maxAgeDays, checked = {} }: CoverageDeps,
+  distribution: Pick<Distribution, 'label' | 'scanner' | 'endOfLife'>,
+  { meta, now, maxAgeDays }: CoverageDeps,
 ): DistributionCoverage {
   if (meta === undefined || Object.keys(meta.ecosystems).length === 0) {
     return {
@@ -58,46 +98,52 @@ export function coverageOf(
       said: `${NO_DATA} An admin imports them on the page Engines.`,
     }
   }
-  if (distribution.scanner === undefined) {
+  const { label, scanner } = distribution
+  if (scanner === undefined) {
     return {
       coverage: 'not_covered',
-      said: `${distribution.label} has no scanner identifier, so its packages are not scanned for vulnerabilities.`,
+      said: `${label} has no scanner identifier, so its packages are not scanned for vulnerabilities.`,
     }
   }
-  const { ecosystem, isBorrowed } = ecosystemOf(distribution)
-  const facts = meta.ecosystems[ecosystem]
-  const at = dateOf(meta, ecosystem, checked)
-  if (facts === undefined || at === undefined) {
+  const where = ecosystemOf(distribution)
+  if (meta.ecosystems[where.ecosystem] === undefined) {
     return {
       coverage: 'not_covered',
-      said: `No advisories for ${isBorrowed ? `${distribution.label} (those of RHEL)` : distribution.label} are loaded, so nothing is known about its packages.`,
+      said: `No advisories for ${where.isBorrowed ? `${label} (those of RHEL)` : label} are loaded, so nothing is known about its packages.`,
     }
   }
-  const data = `The advisories for ${distribution.label} are of ${at.slice(0, 10)}`
-  if (isTooOld(at, { now, maxAgeDays })) {
-    return {
-      coverage: 'stale',
-      data_at: at,
-      said: `${data}: ${daysOld(at, now)} days old, more than the ${maxAgeDays} that validation.vuln_data_max_age_days allows. Import newer ones.`,
-    }
-  }
-  const count = facts.ranks[1] + facts.ranks[2] + facts.ranks[3]
-  if (count < FEW)
-    return { coverage: 'partial', data_at: at, said: `${data}, and only ${count} are loaded: others are not known.` }
-  if (isBorrowed)
-    return { coverage: 'partial', data_at: at, said: `${data} and those of RHEL, which its packages may differ from.` }
-  if (TELLS_OPEN.test(ecosystem)) {
-    return facts.ranks[2] + facts.ranks[3] === 0
-      ? {
-          coverage: 'partial',
-          data_at: at,
-          said: `${data}, and only announcements of fixes are loaded: vulnerabilities without a fix are not known.`,
-        }
-      : { coverage: 'covered', data_at: at, said: `${data}.` }
-  }
+  const deps = { meta, now, maxAgeDays }
+  const known = ageOf(where.ecosystem, label, deps)
+  if (known.coverage === 'stale') return known
+  const gaps = gapsOf(distribution, where, deps)
+  if (gaps.length > 0) return { ...known, coverage: 'partial', said: [known.said, ...gaps].join(' ') }
+  return TELLS_OPEN.test(where.ecosystem) || known.coverage === 'partial'
+    ? known
+    : { ...known, said: `${known.said} They announce fixes, so vulnerabilities without a fix are not known.` }
+}
+
+/** What is said of a distribution as a whole: a package that its advisories do not name is not covered. */
+export function distributionCoverage(
+  distribution: Pick<Distribution, 'label' | 'scanner' | 'endOfLife'>,
+  deps: CoverageDeps,
+): DistributionCoverage {
+  const known = coverageOf(distribution, deps)
+  return known.coverage === 'covered' || known.coverage === 'partial'
+    ? { ...known, said: `${known.said} A package that they do not name is not covered.` }
+    : known
+}
+
+/** The coverage of a language's packages, such as those that a package carries inside. */
+export function languageCoverage(ecosystem: Ecosystem, { meta, now, maxAgeDays }: CoverageDeps): EcosystemCoverage {
+  const label = labelOf(ecosystem)
   return {
-    coverage: 'covered',
-    data_at: at,
-    said: `${data}; they announce fixes, so vulnerabilities without a fix are not known.`,
+    ecosystem: label,
+    ...(meta?.ecosystems[ecosystem] === undefined
+      ? { coverage: 'not_covered', said: `No advisories for ${label} packages are loaded.` }
+      : ageOf(ecosystem, `${label} packages`, { meta, now, maxAgeDays })),
   }
 }
+
+/** What is said of a package that is in none of the advisories of its distribution. */
+export const sayUnnamed = (label: string, name: string, source: string): string =>
+  `The advisories for ${label} do not name ${name}${source === name ? '' : ` nor its source ${source}`}, so they say nothing about it.`

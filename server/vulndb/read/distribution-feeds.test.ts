@@ -21,7 +21,10 @@ describe("Debian's tracker", () => {
   })
   test('open is without a fix, version 0 is not affected, and what cannot be read is counted', async () => {
     const { context, match, skipped } = feed()
-    expect(await readDebianTracker(bytes(tracker), { ...context, source: 'debian/tracker' })).toBe(7)
+    expect(await readDebianTracker(bytes(tracker), { ...context, source: 'debian/tracker' })).toEqual({
+      records: 7,
+      year: 2024,
+    })
     const found = match({
       ecosystem: 'debian-12',
       name: 'liba',

@@ -5,10 +5,20 @@ import type { Orders } from '../versions/orders.ts'
 import { severityOf } from '../match/severity.ts'
 import { fieldsOf } from '../../lib/fields.ts'
 
+/** What a feed without dates brought: its statements, and the year of its newest CVE (0 for none). */
+export interface UndatedResult {
+  readonly records: number
+  readonly year: number
+}
+
+const yearOf = (id: string): number => Number(/^CVE-(\d{4})-/.exec(id)?.[1] ?? 0)
+
 export interface FeedContext {
   readonly source: string
   readonly orders: Orders
   readonly sink: Sink
+  /** Later dates say nothing. ISO 8601. */
+  readonly now?: string
 }
 
 const MOST_SUMMARY = 300
@@ -18,17 +28,18 @@ const MEMBER_BYTES = 64 * 1024 * 1024
  * Debian's security tracker: `package → CVE → releases → {status, fixed_version, urgency}`. It is complete: a CVE
  * resolved in version 0 was never there, and an open one has no fix. `undetermined` says neither. Source:
  * https://security-tracker.debian.org/tracker/data/json
- * @returns the number of statements
  */
 export async function readDebianTracker(
   chunks: AsyncIterable<Uint8Array>,
   { source, orders, sink }: FeedContext,
-): Promise<number> {
+): Promise<UndatedResult> {
   let records = 0
+  let year = 0
   for await (const [name, cves] of jsonMembers(chunks, { what: 'the Debian tracker', maxMemberBytes: MEMBER_BYTES })) {
     for (const [id, value] of Object.entries(fieldsOf(cves))) {
       const { description, releases } = fieldsOf(value)
       const cve = cveOf(id)
+      year = Math.max(year, yearOf(id))
       const advisory: Advisory = {
         id,
         source,
@@ -56,7 +67,7 @@ export async function readDebianTracker(
       }
     }
   }
-  return records
+  return { records, year }
 }
 
 /**
@@ -64,11 +75,12 @@ export async function readDebianTracker(
  * affected. An entry may name several ids and carry remarks: `CVE-2017-2616 (+ regression fix)`.
  * Source: https://secdb.alpinelinux.org/
  */
-export function readAlpineSecdb(value: unknown, { source, orders, sink }: FeedContext): number {
+export function readAlpineSecdb(value: unknown, { source, orders, sink }: FeedContext): UndatedResult {
   const { distroversion, packages } = fieldsOf(value)
   const release = typeof distroversion === 'string' ? /^v(\d+\.\d+)$|^(edge)/.exec(distroversion) : null
   const ecosystem = `alpine-${release?.[1] ?? 'edge'}`
   let records = 0
+  let year = 0
   for (const entry of Array.isArray(packages) ? (packages as readonly unknown[]) : []) {
     const { name, secfixes } = fieldsOf(fieldsOf(entry).pkg)
     if (typeof name !== 'string') {
@@ -88,6 +100,7 @@ export function readAlpineSecdb(value: unknown, { source, orders, sink }: FeedCo
         // `CVE-????-????? XSA-295` and `CVE N/A ZBX-11023`: only the other name is usable
         const others = /\b(?!CVE-)[A-Z][A-Z0-9]*-[\w-]+/.exec(text)?.[0]
         for (const id of cves.length > 0 ? cves : others === undefined ? [] : [others]) {
+          year = Math.max(year, yearOf(id))
           const advisory: Advisory = {
             id,
             source,
@@ -104,5 +117,5 @@ export function readAlpineSecdb(value: unknown, { source, orders, sink }: FeedCo
       }
     }
   }
-  return records
+  return { records, year }
 }

@@ -17,12 +17,22 @@ function ecosystemNamed(name: string | undefined, known: ImportJob['ecosystems']
     : undefined
 }
 
+/**
+ * The day that undated data cannot be newer than: the end of the year of their newest CVE. Nothing where that is about
+ * now, or about the date that came with them.
+ */
+function dateByCves(year: number, given: string | undefined, now: string): string {
+  const about = Number((given ?? now).slice(0, 4)) - (given === undefined ? 0 : 1)
+  return year === 0 || year >= about ? '' : `${year}-12-31T00:00:00.000Z`
+}
+
 async function readAlpine(run: Run, file: HashedFile): Promise<void> {
   const value = await readJson(file.path, file.is)
   const { distroversion, reponame } = value as Record<string, unknown>
   const name = `alpine/${String(distroversion).replace(/[^\w.-]/g, '')}/${String(reponame).replace(/[^\w.-]/g, '')}`
-  const records = readAlpineSecdb(value, { source: name, orders: run.orders, sink: run.tables })
-  note(run, { name, kind: 'alpine-secdb', file: { ...file, whole: true }, as_of: '', records })
+  const { records, year } = readAlpineSecdb(value, { source: name, orders: run.orders, sink: run.tables })
+  const as_of = dateByCves(year, file.as_of, run.job.now)
+  note(run, { name, kind: 'alpine-secdb', file: { ...file, whole: true }, as_of, records })
 }
 
 async function readUpdates(run: Run, file: HashedFile): Promise<void> {
@@ -34,7 +44,7 @@ async function readUpdates(run: Run, file: HashedFile): Promise<void> {
   const name = `updateinfo/${ecosystem ?? given ?? 'several'}`
   const { records, newest } = await readUpdateinfo(
     readUnpacked(file.path, file.is.compression),
-    { source: name, orders: run.orders, sink: run.tables },
+    { source: name, orders: run.orders, sink: run.tables, now: run.job.now },
     ecosystem,
   )
   note(run, { name, kind: 'updateinfo', file, as_of: newest, records })
@@ -58,12 +68,13 @@ export const READERS: Readonly<Record<Exclude<FeedKind, 'bundle'>, (run: Run, fi
   'osv': readOsv,
   'osv-record': readOsv,
   'debian-tracker': async (run, file) => {
-    const records = await readDebianTracker(readUnpacked(file.path, file.is.compression), {
+    const { records, year } = await readDebianTracker(readUnpacked(file.path, file.is.compression), {
       source: 'debian/tracker',
       orders: run.orders,
       sink: run.tables,
     })
-    note(run, { name: 'debian/tracker', kind: 'debian-tracker', file: { ...file, whole: true }, as_of: '', records })
+    const as_of = dateByCves(year, file.as_of, run.job.now)
+    note(run, { name: 'debian/tracker', kind: 'debian-tracker', file: { ...file, whole: true }, as_of, records })
   },
   'alpine-secdb': readAlpine,
   'updateinfo': readUpdates,

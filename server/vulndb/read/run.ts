@@ -9,7 +9,7 @@ export interface ImportFile {
   readonly path: string
   /** Its original name, or its place in a bundle: names the source where the content does not. */
   readonly label: string
-  /** Its date, where it is known. ISO 8601. */
+  /** The date that its upstream or a bundle gives it. ISO 8601. */
   readonly as_of?: string
   /** It holds everything of its source: loaded records of that source that are not in it are removed. */
   readonly whole?: boolean
@@ -72,16 +72,17 @@ export interface Run {
 /** The later of two ISO 8601 dates. */
 export const later = (a: string, b: string): string => (a > b ? a : b)
 
-/** Dates in content are claims; none may lie in the future. */
-function clamp(date: string, now: string): string {
-  const at = new Date(date)
-  return Number.isNaN(at.getTime()) ? '' : at.toISOString() > now ? now : at.toISOString()
+/** Dates are claims; one that lies in the future says nothing. */
+function believed(date: string | undefined, now: string): string {
+  const at = new Date(date ?? '')
+  return Number.isNaN(at.getTime()) || at.toISOString() > now ? '' : at.toISOString()
 }
 
 interface Note {
   readonly name: string
   readonly kind: SourceFacts['kind']
   readonly file: ImportFile & { readonly sha256: string }
+  /** What the content says; '' where it has no dates. */
   readonly as_of: string
   readonly records: number
   readonly taken?: Taken
@@ -101,13 +102,13 @@ export function sum(a: Taken, b: Taken): Taken {
 export function note(run: Run, { name, kind, file, as_of, records, taken = run.tables.taken() }: Note): void {
   const { rows, skipped } = taken
   const known = run.loaded.get(name)
-  const asOf = clamp(file.as_of ?? as_of, run.job.now) || run.job.now
+  const asOf = believed(as_of, run.job.now) || believed(file.as_of, run.job.now)
   if (known === undefined) {
     run.loaded.set(name, {
       name,
       kind,
       whole: file.whole === true,
-      dated: file.as_of !== undefined,
+      dated: file.whole === true || file.as_of !== undefined,
       as_of: asOf,
       records,
       rows,

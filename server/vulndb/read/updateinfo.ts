@@ -175,7 +175,7 @@ export async function readUpdateinfo(
 
   function finish(done: Update): void {
     records++
-    if (done.modified > newest) newest = done.modified
+    if (done.modified > newest && done.modified <= (context.now ?? done.modified)) newest = done.modified
     const packages = byEcosystem(done, given)
     const advisory = advisoryOf(done, context.source)
     if (done.id === '' || (done.type !== 'security' && advisory.cves.length === 0))

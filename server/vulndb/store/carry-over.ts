@@ -10,7 +10,7 @@ export function refuseOlder({ job, before, loaded }: Run): void {
   if (job.force) return
   for (const { name, as_of: asOf, whole } of loaded.values()) {
     const known = before?.sources[name]
-    if (whole && known !== undefined && known.as_of > asOf)
+    if (whole && known !== undefined && asOf !== '' && known.as_of > asOf)
       throw new OlderData(`${name} is of ${asOf.slice(0, 10)}, and what is loaded is of ${known.as_of.slice(0, 10)}`)
   }
 }

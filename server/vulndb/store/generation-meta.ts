@@ -11,9 +11,12 @@ import type { ThreatIntelStatus } from '../intel/threat-intel.ts'
  */
 export interface SourceFacts {
   readonly kind: 'osv' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss' | 'jar-index'
-  /** The date of the data: the upstream's own, the bundle's, or when they were fetched. */
+  /**
+   * The date of the data: the newest change in them; where they have no dates, the one that came with them. Never the
+   * day of the import. Empty where nothing says it.
+   */
   readonly as_of: string
-  /** True when the bundle or the feed gave the date; false when it comes from the data. */
+  /** True when the files held all of the source: its newest change dates every ecosystem in it. */
   readonly dated: boolean
   readonly imported_at: string
   readonly records: number

@@ -261,6 +261,23 @@ describe('exploitation', () => {
   })
 })
 
+test.each([
+  ['2020', undefined, '2020-12-31T00:00:00.000Z'],
+  ['2020', '2026-11-01T00:00:00.000Z', '2020-12-31T00:00:00.000Z'],
+  ['2025', '2026-01-05T00:00:00.000Z', '2026-01-05T00:00:00.000Z'],
+  ['2999', undefined, ''],
+  ['2999', '2998-01-01T00:00:00.000Z', ''],
+])(
+  'a tracker, which has no dates, with CVEs of %s, that came with the date %s, is of %j',
+  async (year, as_of, expected) => {
+    const tracker = `{"a": {"CVE-${year}-10001": {"releases": {"bookworm": {"status": "open"}}}}}`
+    const { sources } = await load([
+      await file(tracker, 'debian/tracker.json', { whole: true, ...(as_of === undefined ? {} : { as_of }) }),
+    ])
+    expect(sources.map(one => one.as_of)).toEqual([expected])
+  },
+)
+
 describe('bundles', () => {
   const zip = () => osvZip([debian('DEBIAN-CVE-2026-10001', 'a', '2', { modified: day(2) })])
   async function keys() {
@@ -302,7 +319,8 @@ describe('bundles', () => {
     expect(await load([await bundle()])).toMatchObject({
       status: 'imported',
       signature: 'not_checked',
-      sources: [{ name: 'osv/Debian', as_of: day(3) }],
+      // what the content says, not what the bundle says of it
+      sources: [{ name: 'osv/Debian', as_of: day(2) }],
     })
     expect(await ids('debian-12', 'a', '1')).toEqual(['CVE-2026-10001'])
   })
@@ -321,7 +339,7 @@ describe('bundles', () => {
       created: day(4),
       bytes: osvZip([debian('DEBIAN-CVE-2026-10002', 'a', '2', { modified: day(1) })]),
     })
-    await expect(load([older])).rejects.toThrow('osv/Debian is of 2026-01-04')
+    await expect(load([older])).rejects.toThrow('osv/Debian is of 2026-01-01')
     expect(await load([older], { force: true })).toMatchObject({ status: 'imported' })
   })
   test('files for other engines are put where those look for them', async () => {

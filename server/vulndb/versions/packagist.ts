@@ -53,8 +53,8 @@ function padded(parts: readonly string[]): readonly string[] {
 
 /**
  * What is compared of a version, as Composer normalises it: four numbers, then its stability. `1.0` is `1.0.0.0`,
- * `1.25.0-b.2.1` is `1.25.0.0-beta2.1`, the branch `1.x-dev` stands behind all of 1. Composer refuses other texts; their
- * words are compared as they are.
+ * `1.25.0-b.2.1` is `1.25.0.0-beta2.1`, the branch `1.x-dev` stands behind all of 1. Composer refuses other texts;
+ * their words are compared as they are.
  */
 function partsOf(version: string): readonly string[] {
   const text = version

@@ -39,7 +39,13 @@ export interface Finding {
   readonly cvss?: { readonly version: string; readonly vector: string; readonly score: number }
   /** Pages about it, a few at most. */
   readonly references?: readonly string[]
+  /** Not a weakness: a record of malicious packages names this version. */
+  readonly malicious?: true
 }
+
+/** Whether the package itself is the attack: OSV's records of malicious packages are called `MAL-…`. */
+export const isMalicious = (finding: Finding): boolean =>
+  finding.malicious === true || namesOf(finding).some(name => name.startsWith('MAL-'))
 
 /** `unknown` ranks between medium and low: not knowing is not harmless. */
 const RANK: Record<Severity, number> = { critical: 6, high: 5, medium: 4, unknown: 3, low: 2, negligible: 1 }

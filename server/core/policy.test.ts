@@ -31,6 +31,22 @@ const silent: Report = { step: 'antivirus', outcome: 'unavailable', verdict: 'un
 
 const keyless: Report = { step: 'signature', outcome: 'unavailable', verdict: 'no_signing_key', said: '' }
 
+describe('malicious packages', () => {
+  const lenient: CvePolicy = { ...policy, critical: 'allow', high: 'allow', require_fix: true }
+  const mal: Finding = { ...finding('critical'), id: 'MAL-2024-1' }
+  const flagged: Finding = { ...finding('low'), id: 'GHSA-aaaa-bbbb-cccc', malicious: true }
+  test.each<[string, Finding, CvePolicy, string]>([
+    ['block by themselves, whatever the severities say', mal, lenient, 'block'],
+    ['block under another name', flagged, lenient, 'block'],
+    ['block by an alias', { ...finding('low'), aliases: ['MAL-2024-1'] }, lenient, 'block'],
+    ['follow the row of the policy about them', mal, { ...lenient, malicious_action: 'review' }, 'review'],
+    ['can be left to the severities', mal, { ...lenient, malicious_action: 'allow' }, 'allow'],
+    ['are told apart from other findings', finding('critical'), lenient, 'allow'],
+  ])('%s', (_, one, rules, action) => {
+    expect(hardestAction([one], rules)).toBe(action)
+  })
+})
+
 describe('decide, at upload', () => {
   test('without a signing key a package waits, also where a silent engine only warns', () => {
     expect(decide([silent, keyless], { ...policy, on_scanner_unavailable: 'warn' }, 'native')).toMatchObject({

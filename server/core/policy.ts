@@ -1,5 +1,5 @@
 import type { Finding, Severity } from './findings.ts'
-import { worst } from './findings.ts'
+import { isMalicious, worst } from './findings.ts'
 import type { State } from './manifest.ts'
 import type { EngineRecord, Report } from './report.ts'
 
@@ -29,6 +29,8 @@ export interface CvePolicy {
    * count all the same.
    */
   readonly require_fix?: boolean
+  /** The least action for malicious packages, whatever the severities say; absent means `block`. */
+  readonly malicious_action?: Action
 }
 
 /** The part of the settings that decides. */
@@ -39,8 +41,8 @@ export function policyOf({
   readonly cve_policy: Required<Omit<CvePolicy, 'on_scanner_unavailable'>>
   readonly validation: Pick<CvePolicy, 'on_scanner_unavailable'>
 }): CvePolicy {
-  const { critical, high, medium, low, negligible, unknown_as, kev_action, epss_threshold, epss_action, require_fix } =
-    cve_policy
+  const { critical, high, medium, low, negligible, unknown_as, kev_action, epss_threshold, epss_action } = cve_policy
+  const { require_fix, malicious_action } = cve_policy
   return {
     critical,
     high,
@@ -52,6 +54,7 @@ export function policyOf({
     epss_threshold,
     epss_action,
     require_fix,
+    malicious_action,
     on_scanner_unavailable: validation.on_scanner_unavailable,
   }
 }
@@ -140,14 +143,16 @@ const RANK: Record<Action, number> = { block: 3, review: 2, warn: 1, allow: 0 }
 const harder = (a: Action, b: Action): Action => (RANK[b] > RANK[a] ? b : a)
 const softer = (a: Action, b: Action): Action => (RANK[b] < RANK[a] ? b : a)
 
-/** The action for one finding: by its severity, and at least that for its exploitation. */
+/** The action for one finding: by its severity, and at least that for its exploitation and for malicious code. */
 export function actionOf(finding: Finding, policy: CvePolicy): Action {
   const { kev_action = 'allow', epss_action = 'allow', epss_threshold = 1, require_fix = false } = policy
+  const { malicious_action = 'block' } = policy
   const bySeverity = actionFor(finding.severity, policy)
   const byFix = require_fix && finding.fixed_in === undefined ? softer(bySeverity, 'warn') : bySeverity
   const byKev = finding.kev === true ? kev_action : 'allow'
   const byEpss = finding.epss !== undefined && finding.epss >= epss_threshold ? epss_action : 'allow'
-  return harder(byFix, harder(byKev, byEpss))
+  const byMalice = isMalicious(finding) ? malicious_action : 'allow'
+  return harder(harder(byFix, byMalice), harder(byKev, byEpss))
 }
 
 /**

@@ -63,6 +63,17 @@ test('findings of old data never say that the package is served while it is held
   ])
 })
 
+test('malicious code is named and blocked, whatever the severities of the policy say', async () => {
+  const engines = [engine('a', 'covered', [{ ...finding('MAL-2024-1', 'critical'), malicious: true }])]
+  expect(await judge(engines, { critical: 'allow' })).toMatchObject({
+    report: {
+      said: 'Malicious code: MAL-2024-1 in p. 1 known vulnerability: 1 critical. The policy blocks this; the file is in quarantine.',
+    },
+    state: 'quarantined',
+  })
+  expect((await judge(engines, { critical: 'allow', malicious_action: 'allow' })).state).toBe('published')
+})
+
 async function judge(
   engines: readonly VulnerabilityScanner[],
   cve: Cve = {},

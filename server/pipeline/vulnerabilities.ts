@@ -1,7 +1,7 @@
 import { recordOf as contentsRecord, sayPartial, type Contents } from '../contents/component.ts'
 import { askedOf } from '../contents/asked.ts'
 import { isOwnPlace, type Owner } from '../contents/ownership.ts'
-import { mergeFindings, SEVERITIES, type Finding } from '../core/findings.ts'
+import { isMalicious, mergeFindings, SEVERITIES, type Finding } from '../core/findings.ts'
 import { crossChecked, hardestAction, missingCatalogues, uploadAction, policyOf } from '../core/policy.ts'
 import type { EngineRecord, Report } from '../core/report.ts'
 import {
@@ -32,6 +32,13 @@ function count(findings: readonly Finding[]): string {
     .join(', ')
 }
 
+/** `Malicious code: MAL-2024-1 in event-stream. `, or nothing. */
+function sayMalicious(findings: readonly Finding[]): string {
+  const named = findings.filter(isMalicious).map(({ id, package: name }) => `${id} in ${name}`)
+  const more = named.length > 5 ? ` and ${named.length - 5} more` : ''
+  return named.length === 0 ? '' : `Malicious code: ${named.slice(0, 5).join(', ')}${more}. `
+}
+
 const seenBy = (findings: readonly Finding[]): string =>
   [...new Set(findings.flatMap(({ detected_by }) => detected_by))].join(' and ')
 
@@ -43,7 +50,7 @@ function found(
 ): Report {
   const open = again === undefined ? findings : findings.filter(finding => !again.isAccepted(finding))
   const accepted = findings.length === open.length ? '' : ` ${findings.length - open.length} accepted.`
-  const said = `${findings.length === 1 ? '1 known vulnerability' : `${findings.length} known vulnerabilities`}: ${count(findings)}.${accepted}`
+  const said = `${sayMalicious(open)}${findings.length === 1 ? '1 known vulnerability' : `${findings.length} known vulnerabilities`}: ${count(findings)}.${accepted}`
   const base = { step: 'vulnerabilities', verdict: 'findings', findings } as const
   const policy = policyOf(settings)
   const action = hardestAction(open, policy)

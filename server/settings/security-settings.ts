@@ -69,6 +69,11 @@ export const cve_policy = section('What happens to a package with findings, by i
     false,
     'Only warn of findings without a known fix, whatever their severity; KEV and EPSS count all the same.',
   ),
+  malicious_action: choice(
+    ACTIONS,
+    'block',
+    "At least this action for malicious packages (OSV's records `MAL-…`), whatever the severities say; `allow` adds nothing.",
+  ),
 })
 
 export const engines = section('Vulnerability engines that are programs of their own, where they are installed.', {

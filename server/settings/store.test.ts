@@ -80,6 +80,7 @@ test('the defaults are those of the specification', async () => {
     epss_threshold: 0.5,
     epss_action: 'allow',
     require_fix: false,
+    malicious_action: 'block',
   })
   expect(now.mfa_policy).toEqual({ enforce_admin_mfa: false, grace_period_days: 7 })
   for (const leaf of leaves(SETTINGS, now)) expect(leaf.schema.description, leaf.path).toMatch(/\.$/)

@@ -74,6 +74,7 @@ describe('every route of the Security table answers in the shape of the contract
         negligible: 'allow',
         kev_action: 'allow',
         require_fix: false,
+        malicious_action: 'block',
       },
     ],
     ['/security/clamav/status', { enabled: true, engine: 'clamav', databases: expect.any(Array) as unknown[] }],

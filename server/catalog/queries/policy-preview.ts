@@ -22,11 +22,11 @@ export interface Waiting {
 const BATCH = 5_000
 
 /**
- * A finding as a number, without its name: rank, known exploitation, a fix, and whether its probability reaches the
- * threshold.
+ * A finding as a number, without its name: malicious code, rank, known exploitation, a fix, and whether its probability
+ * reaches the threshold.
  */
 const profileSql = (threshold: string): string =>
-  `f.rank * 8 + f.kev::int * 4 + (f.fixed_in is not null)::int * 2 + coalesce(f.epss >= ${threshold}::real, false)::int`
+  `(f.cve like 'MAL-%')::int * 64 + f.rank * 8 + f.kev::int * 4 + (f.fixed_in is not null)::int * 2 + coalesce(f.epss >= ${threshold}::real, false)::int`
 
 /** The parts of a finding that a policy reads. `rank` 6 is critical, 1 negligible. */
 export interface Profile {
@@ -34,11 +34,13 @@ export interface Profile {
   readonly kev: boolean
   readonly isFixable: boolean
   readonly isLikely: boolean
+  readonly isMalicious: boolean
 }
 
 /** Reads a number that `profileSql` made. */
 export const readProfile = (profile: number): Profile => ({
-  rank: profile >> 3,
+  isMalicious: (profile & 64) !== 0,
+  rank: (profile >> 3) & 7,
   kev: (profile & 4) !== 0,
   isFixable: (profile & 2) !== 0,
   isLikely: (profile & 1) !== 0,

@@ -23,6 +23,7 @@ const POLICY = {
   epss_threshold: Type.Number({ minimum: 0, maximum: 1 }),
   epss_action: ActionName,
   require_fix: Type.Boolean(),
+  malicious_action: ActionName,
 }
 const Policy = Type.Object(POLICY)
 

@@ -34,7 +34,7 @@ export interface Preview extends Page<Move> {
 const SHOWN_CVES = 10
 
 function findingOf(profile: number, threshold: number): Finding {
-  const { rank, kev, isFixable, isLikely } = readProfile(profile)
+  const { rank, kev, isFixable, isLikely, isMalicious } = readProfile(profile)
   return {
     id: '',
     package: '',
@@ -43,6 +43,7 @@ function findingOf(profile: number, threshold: number): Finding {
     kev,
     ...(isFixable ? { fixed_in: '' } : {}),
     ...(isLikely ? { epss: threshold } : {}),
+    ...(isMalicious ? { malicious: true } : {}),
   }
 }
 

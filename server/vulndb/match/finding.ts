@@ -93,6 +93,7 @@ export function findingOf(
   const references = [...new Set(advisories.flatMap(advisory => advisory.references ?? []))].slice(0, MOST_LISTED)
   const summary = advisories.map(advisory => advisory.summary).find(text => text !== undefined)
   const fix = fixFor(affected)
+  const isMalicious = [id, ...advisories.map(advisory => advisory.id)].some(name => name.startsWith('MAL-'))
   const bySource = affected.every(({ by }) => by === 'source')
   return {
     id,
@@ -105,5 +106,6 @@ export function findingOf(
     ...(summary === undefined ? {} : { summary }),
     ...(names.length === 0 ? {} : { advisories: names.slice(0, MOST_LISTED) }),
     ...(references.length === 0 ? {} : { references }),
+    ...(isMalicious ? { malicious: true } : {}),
   }
 }

@@ -112,6 +112,22 @@ describe('severity', () => {
       expected,
     ])
   })
+  test('malicious code goes by its own name, also where GitHub has one for it', () => {
+    const { osv, match } = feed()
+    osv(
+      record('GHSA-aaaa-bbbb-cccc', [affected('npm', 'a', [{ introduced: '0' }])], { aliases: ['MAL-2024-1'] }),
+      record('MAL-2024-1', [{ package: { ecosystem: 'npm', name: 'a' }, versions: ['1.0.0'] }]),
+    )
+    expect(
+      ['1.0.0', '2.0.0'].map(version =>
+        match({ ecosystem: 'npm', name: 'a', version }).findings.map(({ id, aliases, malicious }) => [
+          id,
+          aliases,
+          malicious,
+        ]),
+      ),
+    ).toEqual([[['MAL-2024-1', ['GHSA-aaaa-bbbb-cccc'], true]], [['MAL-2024-1', ['GHSA-aaaa-bbbb-cccc'], true]]])
+  })
   test('a notice of Ubuntu rates each of its CVEs', () => {
     const { osv, match } = feed()
     osv(

@@ -58,12 +58,17 @@ function judgeVersion(version: string, row: StoredRow, reading: Reading, orders:
   return isWithin(version, reading.kind.spansOf(row), order) ? 'affected' : 'fine'
 }
 
-/** The names for an advisory's findings: its CVEs, else those of its class, else one name for the whole class. */
+/**
+ * The names for an advisory's findings: its CVEs, else those of its class, else one name for the whole class, that of
+ * malicious code first.
+ */
 function idsOf(advisory: Advisory, classOf: ClassOf): readonly string[] {
   if (advisory.cves.length > 0) return advisory.cves
   const all = classOf(advisory.id)
   const cves = [...new Set(all.map(cveOf).filter(cve => cve !== undefined))]
   if (cves.length > 0) return cves
+  const malicious = all.find(id => id.startsWith('MAL-'))
+  if (malicious !== undefined) return [malicious]
   return [all.find(id => id.startsWith('GHSA-')) ?? all.find(id => id === advisory.id) ?? advisory.id]
 }
 

@@ -9,6 +9,7 @@ export interface Rules {
     readonly epss_action: Action
     readonly epss_threshold: number
     readonly require_fix: boolean
+    readonly malicious_action: Action
     readonly unknown_as: (typeof SEVERITIES)[number]
     readonly sla_critical_days: number
     readonly sla_high_days: number
@@ -30,6 +31,7 @@ const KEYS: { readonly [S in Section]: readonly (keyof Rules[S] & string)[] } = 
     'epss_action',
     'epss_threshold',
     'require_fix',
+    'malicious_action',
     'sla_critical_days',
     'sla_high_days',
     'sla_medium_days',

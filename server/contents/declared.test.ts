@@ -138,7 +138,7 @@ describe('Rust', () => {
   })
   test.each([
     'opt/time.crate!/time-0.1.43/Cargo.toml',
-    'opt/time.crate!/time.tar!/time-0.1.43/Cargo.toml',
+    'srv/app/vendor/time/Cargo.toml',
     'root/.cargo/registry/src/index.crates.io-6f17d22bba15001f/time-0.1.43/Cargo.toml',
   ])('%s is the source text of a crate', async path => {
     const text =

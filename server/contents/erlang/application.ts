@@ -12,9 +12,9 @@ const ELIXIR = new Set('eex elixir ex_unit iex logger mix'.split(' '))
 const VERSION = /\{\s{0,20}vsn\s{0,20},\s{0,20}"([^"]{1,100})"\s{0,20}\}/
 const NAME = /\{\s{0,20}application\s{0,20},\s{0,20}'?([a-z]\w{0,100})'?\s{0,20},/
 
-function unaskedOf(name: string): { readonly unasked?: string } {
-  if (OTP.has(name)) return { unasked: 'It is a part of Erlang/OTP, which has advisories of its own.' }
-  return ELIXIR.has(name) ? { unasked: 'It is a part of Elixir, which has advisories of its own.' } : {}
+function unaskedOf(name: string): string | undefined {
+  if (OTP.has(name)) return 'It is a part of Erlang/OTP, which has advisories of its own.'
+  return ELIXIR.has(name) ? 'It is a part of Elixir, which has advisories of its own.' : undefined
 }
 
 /** A compiled application of Erlang or Elixir: `ebin/cowboy.app`. Source: erlang.org, app(4) */
@@ -24,7 +24,11 @@ export const application = textReader({
   most: 2 ** 20,
   read(text, path) {
     const name = NAME.exec(text)?.[1] ?? fileNameOf(path).slice(0, -'.app'.length)
-    const about = { presence: 'shipped', rule: 'erlang-app', ...unaskedOf(name) } as const
-    return hexFound(name, VERSION.exec(text)?.[1] ?? '', about)
+    const unasked = unaskedOf(name)
+    const version = VERSION.exec(text)?.[1] ?? ''
+    const about = { presence: 'shipped', rule: 'erlang-app' } as const
+    return unasked === undefined
+      ? hexFound(name, version, about)
+      : hexFound(name, version, { ...about, unasked }, 'otp')
   },
 })

@@ -12,11 +12,11 @@ test.each([
   ['{application,\'phoenix\',[{vsn,"v1.6.0"}]}.', ['pkg:hex/phoenix@1.6.0 shipped certain']],
   [
     '{application, ssl, [{vsn,"10.9"}]}.',
-    ['pkg:hex/ssl@10.9 shipped certain: It is a part of Erlang/OTP, which has advisories of its own.'],
+    ['pkg:otp/ssl@10.9 shipped certain: It is a part of Erlang/OTP, which has advisories of its own.'],
   ],
   [
     '{application, elixir, [{vsn,"1.14.0"}]}.',
-    ['pkg:hex/elixir@1.14.0 shipped certain: It is a part of Elixir, which has advisories of its own.'],
+    ['pkg:otp/elixir@1.14.0 shipped certain: It is a part of Elixir, which has advisories of its own.'],
   ],
   ['{application, x, [{vsn, git}]}.', []],
 ])('%j', async (text, expected) => {

@@ -1,4 +1,6 @@
-import type { Found } from '../reader.ts'
+import { gunzipSync } from 'node:zlib'
+import { malformed } from '../../lib/limited.ts'
+import type { Found, Reader } from '../reader.ts'
 import { linesOf, textReader } from '../text-file.ts'
 import { gemFound } from './gem-found.ts'
 
@@ -37,14 +39,24 @@ const METADATA = {
   platform: /^platform: ["']?([\w.-]{1,200})["']?\r?$/m,
 }
 
-/** `metadata` of a `.gem` that was not unpacked: YAML that rubygems writes. */
-export const gemMetadata = textReader({
+const MOST_METADATA = 4 * 2 ** 20
+
+function unzipped(bytes: Buffer): string {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: MOST_METADATA }).toString('utf8')
+  } catch (cause) {
+    return malformed('it is damaged, or unpacks to more than 4 MiB', cause)
+  }
+}
+
+/** `metadata.gz` of a `.gem` that was not unpacked: YAML that rubygems writes. */
+export const gemMetadata: Reader = {
   id: 'gem-metadata',
-  path: /\.gem!\/metadata(?:\.gz!\/[^/!]*)?$/,
-  most: 4 * 2 ** 20,
-  read(text) {
+  wants: ({ path }) => path.endsWith('.gem!/metadata.gz'),
+  async read(file) {
+    const text = unzipped(await file.whole(MOST_METADATA))
     const field = (name: keyof typeof METADATA): string => METADATA[name].exec(text)?.[1] ?? ''
     const about = { presence: 'shipped', rule: 'gem-metadata' } as const
-    return gemFound(field('name'), field('version'), field('platform'), about)
+    return { found: gemFound(field('name'), field('version'), field('platform'), about) }
   },
-})
+}

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { findings, purls } from '../../../test/support/contents.ts'
 import { rubyReaders } from './readers.ts'
@@ -43,14 +44,15 @@ describe('a gemspec', () => {
   })
 })
 
-test.each(['opt/rack.gem!/metadata.gz!/metadata', 'opt/rack.gem!/metadata', 'opt/rack.gem!/metadata.gz!/metadata.gz'])(
-  '%s',
-  async path => {
-    const text =
-      '--- !ruby/object:Gem::Specification\nname: rack\nversion: !ruby/object:Gem::Version\n  version: 2.2.3\nplatform: ruby\nauthors:\n- x\ndependencies:\n- !ruby/object:Gem::Dependency\n  name: no\n  version: 1\n'
-    expect(await names(path, text)).toEqual(['pkg:gem/rack@2.2.3 shipped certain'])
-  },
-)
+test('a .gem that was not unpacked', async () => {
+  const path = 'opt/rack-2.2.3.gem!/metadata.gz'
+  const text =
+    '--- !ruby/object:Gem::Specification\nname: rack\nversion: !ruby/object:Gem::Version\n  version: 2.2.3\nplatform: ruby\nauthors:\n- x\ndependencies:\n- !ruby/object:Gem::Dependency\n  name: no\n  version: 1\n'
+  expect(await purls(rubyReaders, path, gzipSync(text))).toEqual(['pkg:gem/rack@2.2.3 shipped certain'])
+  await expect(read(path, text)).rejects.toThrow('it is damaged, or unpacks to more than 4 MiB')
+  const bomb = gzipSync(Buffer.alloc(64 * 2 ** 20))
+  await expect(findings(rubyReaders, path, bomb)).rejects.toThrow('it is damaged, or unpacks to more than 4 MiB')
+})
 
 test('Gemfile.lock: what was chosen, with its platform; branches and the project by their sections', async () => {
   const text = [

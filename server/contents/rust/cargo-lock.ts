@@ -1,9 +1,9 @@
 import type { Found } from '../reader.ts'
-import { textReader } from '../text-file.ts'
+import { folderOf, textReader } from '../text-file.ts'
 import { tomlTables, type TomlTable } from '../toml-tables.ts'
 import { ELSEWHERE, OWN_PROJECT } from '../unasked.ts'
 
-type About = Pick<Found, 'presence' | 'rule'> & Partial<Pick<Found, 'unasked'>>
+type About = Pick<Found, 'presence' | 'rule'> & Partial<Pick<Found, 'needs' | 'unasked'>>
 
 const CRATES_IO =
   /^(?:registry\+https:\/\/github\.com\/rust-lang\/crates\.io-index|sparse\+https:\/\/index\.crates\.io\/?)$/
@@ -30,14 +30,18 @@ export const cargoLock = textReader({
   },
 })
 
-/** The source text of a crate: a `.crate`, or unpacked in Cargo's cache. */
+const VENDORED = /(?:^|\/)vendor\/[^/]+\/Cargo\.toml$/
+
+/** The source text of a crate: a `.crate`, in Cargo's cache, or where `cargo vendor` put it with its checksums. */
 export const crateSource = textReader({
   id: 'crate-source',
-  path: /(?:\.crate!\/(?:[^/!]+!\/)?|(?:^|\/)registry\/src\/[^/]+\/)[^/]+-\d[^/]*\/Cargo\.toml$/,
+  path: path =>
+    /(?:\.crate!\/|(?:^|\/)registry\/src\/[^/]+\/)[^/]+-\d[^/]*\/Cargo\.toml$/.test(path) || VENDORED.test(path),
   most: 2 ** 20,
-  *read(text) {
+  *read(text, path) {
+    const needs = VENDORED.test(path) ? { needs: [`${folderOf(path)}.cargo-checksum.json`] } : {}
     for (const table of tomlTables(text, 'package'))
-      yield* crateFound(table, { presence: 'shipped', rule: 'crate-source' })
+      yield* crateFound(table, { presence: 'shipped', rule: 'crate-source', ...needs })
   },
 })
 

@@ -332,6 +332,22 @@ describe('log4j-core by its classes', () => {
     ])
   })
 
+  // the sizes that maven-shade made in a folder that is one character shorter
+  test.each([
+    ['2.3.2', 5806, ['lookup/ConfigurationStrSubstitutor']],
+    ['2.12.4', 6430, ['lookup/ConfigurationStrSubstitutor', 'config/HttpWatcher']],
+    ['2.15.0', 9334, ['config/arbiters/Arbiter']],
+    ['2.16.0', 9929, ['config/arbiters/Arbiter']],
+    ['2.15.0', 20_000, ['config/arbiters/Arbiter']],
+  ])('shaded releases with the same names of classes differ in size: %s, %i bytes', async (version, size, names) => {
+    const folder = 'x/y/inner/logging/log4j/core/'
+    const more = [
+      ...['lookup/Interpolator', 'LoggerContext', 'lookup/JndiLookup', ...names].map(name => ({ name, size: 1 })),
+      { name: 'net/JndiManager', size },
+    ].map(one => ({ name: `${folder}${one.name}.class`, body: 'x', crc: 7, size: one.size }))
+    expect(await printed('x.zip', buildJar({ more }))).toEqual([`${log4j}@${version} classes?`])
+  })
+
   test('classes that are not those of the pom contradict it', async () => {
     expect(await printed('x.zip', jar(CORE, '2.14.1', { poms: [`${log4j}:2.17.1`] }))).toEqual([
       `${log4j}@2.17.1 pom-properties`,

@@ -51,6 +51,7 @@ test('damaged and hostile XML ends at once', () => {
   expect(() => readPomXml('<a>'.repeat(100))).toThrow('nested too deep')
   for (const mark of ['<!--', '<!', '<a ', '<![CDATA[', '<a>${a}</a>'])
     expect(readPomXml(mark.repeat(200_000))).toEqual({ self: undefined, dependencies: [] })
+  expect(readPomXml(`<${'a'.repeat(2_000_000)}`)).toEqual({ self: undefined, dependencies: [] })
   const bomb = `<project><properties><a>${'${b}'.repeat(70)}</a><b>${'${c}'.repeat(70)}</b><c>${'${a}'.repeat(70)}</c></properties><version>${'${a}'.repeat(200)}</version></project>`
   expect(readPomXml(bomb).self).toBeUndefined()
 })

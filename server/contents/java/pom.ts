@@ -39,7 +39,7 @@ const DEEPEST = 64
 const MOST_DEPENDENCIES = 10_000
 const LONGEST_PROPERTY = 300
 /** Declarations and tags; all else is text. */
-const TOKEN = /<[?!][^<>]*>|<(\/?)([\w:.-]+)[^<>]*?(\/?)>/g
+const TOKEN = /<[?!][^<>]*>|<(\/?)([\w:.-]+)(?![\w:.-])[^<>]*?(\/?)>/g
 
 /** Everything between two marks replaced; what is never closed ends the text. */
 function replaced(text: string, [from, to]: readonly [string, string], by: (inner: string) => string): string {

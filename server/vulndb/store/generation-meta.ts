@@ -7,7 +7,8 @@ import type { EcosystemFacts } from './tables.ts'
 import type { ThreatIntelStatus } from '../intel/threat-intel.ts'
 
 /**
- * What is loaded under one name: `osv/Debian`, `debian/tracker`, `updateinfo/almalinux9`, `kev`, `jar-index`. Times are ISO 8601.
+ * What is loaded under one name: `osv/Debian`, `debian/tracker`, `updateinfo/almalinux9`, `kev`, `jar-index`. Times are
+ * ISO 8601.
  */
 export interface SourceFacts {
   readonly kind: 'osv' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss' | 'jar-index'

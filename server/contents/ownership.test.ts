@@ -72,10 +72,11 @@ test.each<[string, Owner, Found, string, boolean]>([
   expect(isOwn(componentAt(what, path), who)).toBe(expected)
 })
 
-test('only a package whose version is known answers for what was not opened, and not in places of others', () => {
+test('a package whose version is known, or that says what Go it was built with, answers for what was not opened', () => {
   expect([isOwnPlace('usr/share/x.zip', owner('version')), isOwnPlace('usr/share/x.zip', owner('source'))]).toEqual([
     true,
     false,
   ])
   expect(isOwnPlace('opt/x.zip', owner('version'))).toBe(false)
+  expect(isOwnPlace('usr/bin/gh', owner(undefined, '2', ['golang-1.19']))).toBe(true)
 })

@@ -26,9 +26,9 @@ const upstreamOf = (version: string): string =>
 /** Go's own version stands in `Built-Using`; distributions repair it without a new number. */
 const isBuiltWithGo = ({ builtUsing }: Owner): boolean => builtUsing.some(({ name }) => /^golang-\d/.test(name))
 
-/** Whether the distribution answers for what lies there: its advisories cover it, and no others are asked. */
-export function isOwnPlace(path: string, { known }: Owner): boolean {
-  return known === 'version' && !isOthersPlace(path)
+/** Whether the distribution answers for a file there that was not opened: by its advisories, or by `Built-Using`. */
+export function isOwnPlace(path: string, owner: Owner): boolean {
+  return (owner.known === 'version' || isBuiltWithGo(owner)) && !isOthersPlace(path)
 }
 
 /**
@@ -38,7 +38,7 @@ export function isOwnPlace(path: string, { known }: Owner): boolean {
 export function isOwn(component: Component, owner: Owner): boolean {
   const { path, purl, version, packaged } = component
   if (isOthersPlace(path)) return false
-  if (isOwnPlace(path, owner)) return true
+  if (owner.known === 'version') return true
   if (purl.startsWith('pkg:golang/stdlib@')) return isBuiltWithGo(owner)
   return owner.known === 'source' && packaged === true && version === upstreamOf(owner.sourceVersion)
 }

@@ -124,34 +124,44 @@ describe('an archive that readers see differently is named', () => {
       'opt/x.zip: It could not be read to its end: it has two end records, so that readers see different archives.',
     ])
   })
+  test('but a zip with folders, and one whose names are not UTF-8, are sound', async () => {
+    const folders = buildZip([{ name: 'META-INF/', body: '', stored: true }, pom])
+    expect(await inside('x.zip', folders)).toMatchObject({ components: [{ purl: 'pkg:maven/g/a@1' }], unopened: [] })
+    const odd = buildZip([
+      { name: 'a\u00e9', body: 'x' },
+      { name: 'b', body: 'x' },
+    ])
+    for (let at = odd.indexOf(0xc3); at >= 0; at = odd.indexOf(0xc3)) odd[at] = odd[at + 1] = 0x99
+    expect(whys(await inside('x.zip', odd))).toEqual([])
+  })
   test('a zip behind another one', async () => {
     expect(await inside('x.zip', Buffer.concat([buildZip([{ name: 'b', body: 'x' }]), jar]))).toMatchObject({
       components: [{ purl: 'pkg:maven/g/a@1' }],
       unopened: [{ path: 'opt/x.zip', why: 'It begins with members that its directory does not name.' }],
     })
   })
+  const npm = { name: 'node_modules/b/package.json', body: '{"name":"b","version":"1.0.0"}' }
+  const at = `opt/x.zip!/${npm.name}`
   test('a member with another checksum or size than the directory says', async () => {
     expect(
       whys(
         await entries([
-          { ...pom, crc: 1 },
+          { ...npm, crc: 1 },
           { name: 'fine', body: 'x' },
         ]),
       ),
     ).toEqual([
-      `opt/x.zip!/${POM}: It could not be read to its end: it has another size or checksum than the directory of the zip says.`,
+      `${at}: It could not be read to its end: it has another size or checksum than the directory of the zip says.`,
     ])
-    expect(whys(await entries([{ ...pom, size: 10 }]))).toEqual([
-      `opt/x.zip!/${POM}: It could not be read to its end: it is damaged, or larger than the directory of the zip says.`,
+    expect(whys(await entries([{ ...npm, size: 10 }]))).toEqual([
+      `${at}: It could not be read to its end: it is damaged, or larger than the directory of the zip says.`,
     ])
   })
   test('an encrypted member, and one of another method', async () => {
-    const bytes = buildZip([pom])
-    for (const at of [8, bytes.indexOf(Buffer.from('PK\x01\x02', 'latin1')) + 10]) bytes.writeUInt16LE(99, at)
-    expect(whys(await inside('x.zip', bytes))).toEqual([
-      `opt/x.zip!/${POM}: It is compressed by method 99, which is not read.`,
-    ])
-    expect(whys(await entries([{ ...pom, flags: 1 }]))).toEqual([`opt/x.zip!/${POM}: It is encrypted.`])
+    const bytes = buildZip([npm])
+    for (const place of [8, bytes.indexOf(Buffer.from('PK\x01\x02', 'latin1')) + 10]) bytes.writeUInt16LE(99, place)
+    expect(whys(await inside('x.zip', bytes))).toEqual([`${at}: It is compressed by method 99, which is not read.`])
+    expect(whys(await entries([{ ...npm, flags: 1 }]))).toEqual([`${at}: It is encrypted.`])
   })
   test('something behind the end of a tar, a cpio, a gzip stream; a sparse file', async () => {
     const one = tarEntry({ name: 'x.jar', body: jar })

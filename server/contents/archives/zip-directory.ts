@@ -98,8 +98,13 @@ function wide(extra: Buffer, values: readonly number[]): number[] {
   })
 }
 
-function readMembers(directory: Buffer, { count, base }: { count: number; base: number }): ZipMember[] {
-  const members: ZipMember[] = []
+/** A member with the length of its name as it is written, which decoding may change. */
+interface Listed extends ZipMember {
+  readonly nameSize: number
+}
+
+function readMembers(directory: Buffer, { count, base }: { count: number; base: number }): Listed[] {
+  const members: Listed[] = []
   let at = 0
   for (let n = 0; n < count; n++) {
     if (at + CENTRAL > directory.length || directory.readUInt32LE(at) !== CENTRAL_MAGIC)
@@ -118,28 +123,28 @@ function readMembers(directory: Buffer, { count, base }: { count: number; base: 
       directory.readUInt32LE(at + 20),
       directory.readUInt32LE(at + 42),
     ])
-    if (!name.endsWith('/'))
-      members.push({
-        name,
-        method: directory.readUInt16LE(at + 10),
-        flags: directory.readUInt16LE(at + 8),
-        crc: directory.readUInt32LE(at + 16),
-        packed,
-        size,
-        offset: base + offset,
-      })
+    members.push({
+      name,
+      nameSize,
+      method: directory.readUInt16LE(at + 10),
+      flags: directory.readUInt16LE(at + 8),
+      crc: directory.readUInt32LE(at + 16),
+      packed,
+      size,
+      offset: base + offset,
+    })
     at = end + commentSize
   }
   if (at !== directory.length) malformed('the directory of the zip goes on behind its last entry')
   return members
 }
 
-function overlaps(members: readonly ZipMember[]): string[] {
+function overlaps(members: readonly Listed[]): string[] {
   let end = 0
   let last = ''
-  for (const { name, offset, packed } of members.toSorted((a, b) => a.offset - b.offset)) {
+  for (const { name, nameSize, offset, packed } of members.toSorted((a, b) => a.offset - b.offset)) {
     if (offset < end) return [`${last.slice(0, 200)} and ${name.slice(0, 200)} in it overlap.`]
-    end = offset + LOCAL + Buffer.byteLength(name) + packed
+    end = offset + LOCAL + nameSize + packed
     last = name
   }
   return []
@@ -167,7 +172,7 @@ export async function readZipDirectory(file: OpenFile, most: number): Promise<Zi
   const first = members.reduce((least, { offset }) => Math.min(least, offset), start)
   const isSecond = first > 0 && file.head.toString('latin1', 0, 4) === 'PK\x03\x04'
   return {
-    members,
+    members: members.filter(({ name }) => !name.endsWith('/')),
     faults: [...overlaps(members), ...(isSecond ? ['It begins with members that its directory does not name.'] : [])],
   }
 }

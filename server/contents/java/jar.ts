@@ -140,7 +140,8 @@ function foldersOf(members: readonly ZipMember[]): Set<string> {
 }
 
 const isPom = ({ name }: ZipMember): boolean => POM.test(name) || VERSION_FILE.test(name)
-const MAGICS = ['PK\x03\x04', 'PK\x05\x06', '#!', 'JM\x01\x00']
+// a jar, a script or a program before one, a jmod
+const MAGICS = ['PK\x03\x04', 'PK\x05\x06', '#!', 'MZ', '\x7fELF', 'JM\x01\x00']
 
 /**
  * What a Java archive is and holds. Reads the directory of the zip, its poms and its manifest; the classes are never

@@ -2,6 +2,7 @@
 type Bench = (args: readonly string[]) => Promise<boolean | void>
 
 const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
+  'contents': () => import('./contents.ts'),
   'gate': () => import('./gate.ts'),
   'match': () => import('./match.ts'),
   'publish': async () => ({ run: args => everyFormat(args) }),

@@ -1,16 +1,14 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
 import type { FormatId } from '../core/identity.ts'
 import { receivedSha256, type Manifest } from '../core/manifest.ts'
 import { readPooled, type Pool } from '../files/pool.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import type { Unpacked } from '../files/unpacked.ts'
 import type { Format } from '../formats/format.ts'
-import { writeAtomic } from '../lib/atomic.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
 import { NOTHING, type Contents } from './component.ts'
 import type { JavaNames } from './java/coordinates.ts'
 import { hasUnnamedJars, nameJars } from './java/late.ts'
+import { createKept } from './kept.ts'
 import { LIMITS } from './limits.ts'
 import { READERS, READERS_VERSION } from './readers.ts'
 import { createRoom } from './room.ts'
@@ -63,42 +61,19 @@ export function readContents(
   })
 }
 
-async function readKept(path: string): Promise<Contents | undefined> {
-  try {
-    return JSON.parse(await readFile(path, 'utf8')) as Contents
-  } catch {
-    return undefined // absent or damaged: a cache is made again
-  }
-}
-
 /** Makes the reader and its cache, without what readers of other versions kept. */
 export function createContents({ pool, formats, folder, incoming, version, javaNames }: ContentsDeps): ContentsOf {
   const lock = createKeyedLock()
-  const generation = `${version.replace(/[^\w.-]/g, '_')}-${READERS_VERSION}`
-  const pathOf = (digest: string): string => join(folder, generation, digest.slice(0, 2), `${digest}.json`)
+  const kept = createKept(folder, `${version.replace(/[^\w.-]/g, '_')}-${READERS_VERSION}`)
 
-  let isSwept: Promise<void> | undefined
-  const sweep = async (): Promise<void> => {
-    const names = await readdir(folder).catch(() => [])
-    await Promise.all(
-      names.filter(name => name !== generation).map(name => rm(join(folder, name), { recursive: true, force: true })),
-    )
-  }
-
-  async function keep(digest: string, read: () => Promise<Contents>): Promise<Contents> {
-    const path = pathOf(digest)
-    const kept = await readKept(path)
-    if (kept !== undefined) return kept
-    return lock.run(digest, async () => {
-      const meanwhile = await readKept(path)
-      if (meanwhile !== undefined) return meanwhile
+  const keep = (digest: string, read: () => Promise<Contents>): Promise<Contents> =>
+    lock.run(digest, async () => {
+      const known = await kept.find(digest)
+      if (known !== undefined) return known
       const contents = await read()
-      await (isSwept ??= sweep())
-      await mkdir(dirname(path), { recursive: true })
-      await writeAtomic(path, JSON.stringify(contents))
+      await kept.add(digest, contents)
       return contents
     })
-  }
 
   // what is kept does not depend on the data, which change every day
   const named = async (contents: Contents): Promise<Contents> =>
@@ -116,8 +91,8 @@ export function createContents({ pool, formats, folder, incoming, version, javaN
     },
     async known({ files, kind }) {
       if (kind === 'source') return NOTHING
-      const kept = await readKept(pathOf(receivedSha256(files[0])))
-      return kept === undefined ? undefined : named(kept)
+      const known = await kept.find(receivedSha256(files[0]))
+      return known === undefined ? undefined : named(known)
     },
   }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { NOTHING, type Contents } from './component.ts'
@@ -42,8 +43,13 @@ function createEmpties(path: string) {
     const some = Buffer.concat(waiting)
     waiting = []
     if (some.length === 0) return
-    await mkdir(dirname(path), { recursive: true })
-    await appendFile(path, some)
+    try {
+      await appendFile(path, some)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      await mkdir(dirname(path), { recursive: true })
+      await appendFile(path, some)
+    }
   }
 
   return {
@@ -79,8 +85,11 @@ export function createKept(folder: string, generation: string): Kept {
   return {
     async find(digest) {
       if (await empties.has(Buffer.from(digest, 'hex'))) return NOTHING
+      const path = pathOf(digest)
+      // mostly in vain: a rejected promise costs ten times as much
+      if (!existsSync(path)) return undefined
       try {
-        return JSON.parse(await readFile(pathOf(digest), 'utf8')) as Contents
+        return JSON.parse(await readFile(path, 'utf8')) as Contents
       } catch {
         return undefined
       }

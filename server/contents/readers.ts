@@ -5,6 +5,7 @@ import { githubReaders } from './github/readers.ts'
 import { goReaders } from './go/readers.ts'
 import { haskellReaders } from './haskell/readers.ts'
 import { javaReaders } from './java/readers.ts'
+import { nativeReaders } from './native/readers.ts'
 import { npmReaders } from './npm/readers.ts'
 import { otherReaders } from './others/readers.ts'
 import { phpReaders } from './php/readers.ts'
@@ -33,6 +34,7 @@ export const READERS: readonly Reader[] = [
   ...rReaders,
   ...goReaders,
   ...rustReaders,
+  ...nativeReaders,
   ...dartReaders,
   ...swiftReaders,
   ...haskellReaders,

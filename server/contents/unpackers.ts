@@ -3,7 +3,8 @@ import { asar } from './archives/asar.ts'
 import { compressed } from './archives/compressed.ts'
 import { unknown } from './archives/unknown.ts'
 import { zip } from './archives/zip.ts'
+import { pyInstaller } from './python/pyinstaller.ts'
 import type { Unpacker } from './reader.ts'
 
 /** Everything that takes archives apart. An .apk is three gzip members, a layer of an image a tar. */
-export const UNPACKERS: readonly Unpacker[] = [zip, compressed, tar, cpio, deb, rpm, asar, unknown]
+export const UNPACKERS: readonly Unpacker[] = [zip, compressed, tar, cpio, deb, rpm, asar, pyInstaller, unknown]

@@ -3,6 +3,8 @@ import type { ContentsOf } from '../contents/contents.ts'
 import type { Job, Part } from '../core/feature.ts'
 import type { Repositories } from '../core/repository.ts'
 import type { StepName } from '../core/report.ts'
+import type { PackageRef } from '../core/identity.ts'
+import { isServed } from '../core/manifest.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import { policyOf } from '../core/policy.ts'
 import type { Db } from '../db/db.ts'
@@ -48,6 +50,8 @@ export interface ReviewPart extends Part {
   readonly rematch: Rematch
   readonly decisions: Decisions
   readonly sla: SlaWatch
+  /** Reads and judges what a served package carries, where nobody has. May hold it for review. */
+  readonly readUnread: (ref: PackageRef) => Promise<void>
 }
 
 function stepOf(steps: readonly Step[], name: StepName): Step {
@@ -55,6 +59,9 @@ function stepOf(steps: readonly Step[], name: StepName): Step {
   if (step === undefined) throw new Error(`there is no step ${name} in this build`)
   return step
 }
+
+/** The name of these scans in the audit log. */
+const READING = 'reading of contents'
 
 const daily = (hour: number, minute: number): string => `${minute} ${hour} * * *`
 
@@ -68,7 +75,7 @@ function reviewJobs(
     log,
     contents,
     signal,
-    look: known => rescans.rematch(known, signal, 'reading of contents'),
+    look: known => rescans.rematch(known, signal, READING),
   })
   const enrichment = createEnrichment({ db, catalog, enrich, policy: () => policyOf(settings.now()) })
   return [
@@ -142,6 +149,11 @@ export function composeReview(needs: ReviewNeeds): ReviewPart {
     rematch,
     sla,
     decisions: createDecisions({ db, catalog, settings }),
+    async readUnread(ref) {
+      const known = await catalog.find(ALL_SEEING, ref)
+      if (known === undefined || !isServed(known.state) || (await contents.known(known)) !== undefined) return
+      await rescans.rematch(known, stopping.signal, READING)
+    },
     jobs: reviewJobs(needs, { sla, rematch, rescans, signal: stopping.signal }),
     stop: async () => {
       stopping.abort(new Error('the service stops'))

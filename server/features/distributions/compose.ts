@@ -16,7 +16,7 @@ import { createInit } from './init.ts'
 
 export interface DistributionNeeds
   extends
-    Pick<DistributionRouteDeps, 'publisher' | 'clientFacts' | 'repositories'>,
+    Pick<DistributionRouteDeps, 'publisher' | 'clientFacts' | 'repositories' | 'readUnread'>,
     Pick<TargetRouteDeps, 'settings' | 'clock'> {
   readonly catalog: DistributionRouteDeps['catalog'] & TargetRouteDeps['catalog']
   readonly db: Db
@@ -69,6 +69,7 @@ export function composeDistributions(needs: DistributionNeeds): Feature {
     init,
     publisher,
     clientFacts,
+    readUnread: needs.readUnread,
   }
   return {
     routes: [...bind(distributions, distributionHandlers, deps), ...bind(promotionTargets, targetHandlers, deps)],

@@ -57,6 +57,9 @@ const { call } = createCaller(distributions, distributionHandlers, () => ({
   init,
   formatCards: [],
   clientFacts: async () => ({ url: 'http://repo.example' }),
+  readUnread: async () => {
+    throw new Error('not asked here')
+  },
   publisher: {
     generations: async () => ({ generations: [], frozen: undefined }),
     rollback: async () => {

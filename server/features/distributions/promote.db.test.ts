@@ -37,7 +37,12 @@ const { call } = createCaller(distributions, distributionHandlers, () => ({
   publisher: { generations: unused, rollback: unused },
   keyring: { keys: async () => [], rsaKeys: async () => [RSA], publicKey: unused },
   clientFacts: async () => ({ url: 'http://repo.example' }),
+  readUnread: async ref => {
+    read.push(`${ref.name} in ${ref.codename}`)
+    if (ref.name === 'carrier') await stock.catalog.change(judge(ref, 'hold', {}), { name: 'reading of contents' })
+  },
 }))
+const read: string[] = []
 const rows = (codename: string) =>
   stock.db.query<{ name: string; version: string; state: string }>(
     'select name, version, state from package where codename = $1 order by name, sort_key',
@@ -45,6 +50,16 @@ const rows = (codename: string) =>
   )
 
 describe('promotion', () => {
+  test('reads what nobody has read before, and what that holds does not go', async () => {
+    for (const name of ['carrier', 'plain']) await stock.put({ name })
+    read.length = 0
+    const promote = (name: string) =>
+      call('POST /distributions/promote', { body: { package: name, from_dist: 'jammy', to_dist: 'noble' } })
+    await promote('plain')
+    expect(await codeOf(promote('carrier'))).toBe('not_promotable')
+    expect(read).toEqual(['plain in jammy', 'carrier in jammy'])
+    expect(await rows('noble')).toMatchObject([{ name: 'plain', state: 'published' }])
+  })
   test.each([
     ['the first form', { package: 'hello', from_dist: 'jammy', to_dist: 'noble' }],
     [

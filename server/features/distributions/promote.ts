@@ -12,6 +12,8 @@ export interface PromoteDeps {
   readonly db: Db
   readonly catalog: Pick<Catalog, 'change'>
   readonly repositories: Pick<SeenRepositories, 'get'>
+  /** Reads and judges what a package carries, where nobody has: it may then wait for review instead. */
+  readonly readUnread: (ref: PackageRef) => Promise<void>
 }
 
 /** The caller, the source and the target. */
@@ -116,7 +118,7 @@ interface Copied {
 
 /** Copies a few at a time; a refusal concerns its package alone. */
 async function copyAll(
-  { catalog }: Pick<PromoteDeps, 'catalog'>,
+  { catalog, readUnread }: Pick<PromoteDeps, 'catalog' | 'readUnread'>,
   held: readonly Held[],
   { source, target, by, ip }: Road & Pick<Route, 'by' | 'ip'>,
 ): Promise<Copied[]> {
@@ -127,16 +129,14 @@ async function copyAll(
       for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
         const { name, version, arch } = one
         const ref = ({ format, codename }: Distribution): PackageRef => ({ format, codename, name, version, arch })
-        const done = await catalog
-          .change(
-            {
-              kind: 'copy',
-              from: ref(source),
-              to: ref(target),
-              components: { from: mainOf(source), to: target.components },
-            },
-            { name: by, ip },
-          )
+        const change = {
+          kind: 'copy',
+          from: ref(source),
+          to: ref(target),
+          components: { from: mainOf(source), to: target.components },
+        } as const
+        const done = await readUnread(ref(source))
+          .then(() => catalog.change(change, { name: by, ip }))
           .catch((error: unknown) => (isRefusal(error) ? error : Promise.reject(error as Error)))
         copied.push({ held: one, done })
       }

@@ -44,7 +44,7 @@ export interface ContentsDeps {
   readonly incoming: string
   /** Of this program: other readers, other contents. */
   readonly version: string
-  /** What the loaded data know about Java libraries. Asked for jars that do not say for certain what they are. */
+  /** What the loaded data know about Java libraries. Asked for jars without a pom of their own. */
   readonly javaNames: () => Promise<JavaNames>
 }
 

@@ -36,7 +36,7 @@ export interface Found extends Pick<Purl, 'type' | 'namespace' | 'name' | 'quali
   readonly unasked?: string
   /** Vulnerabilities that this copy cannot have, and why, in one sentence: `Its class X is not in this copy.` */
   readonly cleared?: { readonly ids: readonly string[]; readonly why: string }
-  /** Of a jar that does not say for certain what it is: what the loaded data are asked with. */
+  /** Of a jar without a pom of its own: what the loaded data are asked with. */
   readonly jar?: JarEvidence
 }
 

@@ -27,8 +27,7 @@ export interface JavaNames {
 export const NO_NAMES: JavaNames = { groupsOf: () => [], releasesOf: () => [] }
 
 /**
- * What is kept of a jar that does not say for certain what it is: the loaded data may know it, and other data may come
- * later.
+ * What is kept of a jar without a pom of its own: the loaded data may know it, and other data may come later.
  */
 export interface JarEvidence {
   /** Absent for a file that is too large to be in the index. */

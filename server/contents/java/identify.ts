@@ -121,20 +121,18 @@ function unnamed({ name, folders, stated }: Jar): Found[] {
   ]
 }
 
-/** What the jar itself is, apart from its parts, with what is needed to look again where that is not certain. */
+/** What the jar itself is, apart from its parts, with what is needed to look again with the loaded data. */
 async function itself(jar: Jar): Promise<Found[]> {
   const named = { parts: jar.name.parts, manifest: jar.manifest, folders: jar.folders }
   const found = foundBy(candidatesOf({ ...named, names: NO_NAMES }), named)
-  const [first] = found
-  if (first?.confidence === 'certain' && first.version !== undefined) return found
-  const [own, ...others] = first === undefined ? (JAVA_ENDING.test(jar.path) ? unnamed(jar) : []) : found
+  const [own, ...others] = found.length === 0 ? (JAVA_ENDING.test(jar.path) ? unnamed(jar) : []) : found
   return own === undefined ? [] : [{ ...own, jar: evidenceOf(named, await jar.sha1()) }, ...others]
 }
 
 /**
  * The components that a jar is and holds, by order of trust: the poms in it, names in its manifest, its file name, its
- * classes. Sources that differ are all there. A component is named once for each version. Where it does not say for
- * certain what it is, `jar` has what the loaded data are asked with, its SHA-1 first.
+ * classes. Sources that differ are all there. A component is named once for each version. Where it has no pom of its
+ * own, `jar` has what the loaded data are asked with, its SHA-1 first.
  */
 export async function identify(jar: Jar): Promise<Found[]> {
   const isStated = new Set(jar.stated.map(key))

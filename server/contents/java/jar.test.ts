@@ -144,8 +144,8 @@ describe('what a jar is', () => {
         'Specification-Version': '9',
       },
       [
-        'commons-beanutils:commons-beanutils@1.7.0 manifest-title',
         'commons-beanutils:commons-beanutils@1.6 manifest-title?',
+        'commons-beanutils:commons-beanutils@1.7.0 manifest-title',
       ],
       ['commons-beanutils:commons-beanutils@1.6 manifest-title'],
     ],
@@ -271,6 +271,24 @@ describe('what a jar is', () => {
     const parts = ['g:part@1 pom-properties', 'g:other@1 pom-properties']
     expect(await printed('log4j-core-2.14.1.jar', jar)).toEqual([...parts, ':log4j-core@2.14.1 file-name?-'])
     expect(await printed('log4j-core-2.14.1.jar', jar, { releasesOf })).toEqual([...parts, 'g:real@9 sha1'])
+  })
+
+  test('a SHA-1 takes the place of what names say', async () => {
+    const jar = buildJar({
+      manifest: { 'Extension-Name': 'dom4j', 'Implementation-Version': '1.2' },
+      classes: ['org/dom4j/A'],
+    })
+    expect(await printed('dom4j-1.1.jar', jar)).toEqual([
+      'dom4j:dom4j@1.1 manifest-title?',
+      'dom4j:dom4j@1.2 manifest-title?',
+      'org.dom4j:dom4j@1.1 manifest-title?',
+      'org.dom4j:dom4j@1.2 manifest-title?',
+    ])
+    const components = (await read('dom4j-1.1.jar', jar)).map(one => componentAt(one, 'dom4j-1.1.jar'))
+    const releasesOf = () => [{ group: 'dom4j', artifact: 'dom4j', version: '1.1' }]
+    expect(nameJars({ components, unopened: [] }, { ...NO_NAMES, releasesOf }).components.map(print)).toEqual([
+      'dom4j:dom4j@1.1 sha1',
+    ])
   })
 
   test('what is kept of it depends on no data', async () => {

@@ -17,17 +17,28 @@ function lookUp(evidence: JarEvidence, names: JavaNames): Found[] {
   }))
 }
 
+/** Rules that only read names: what the data say for certain takes their place. */
+const BY_NAMES: ReadonlySet<string> = new Set(['module-name', 'bundle-name', 'manifest-title', 'file-name'])
+
 /**
- * Names jars that do not say for certain what they are with the data that are loaded now: by their SHA-1, else by
- * artifactIds that have advisories. What is kept of a package is the same whatever is loaded.
+ * Names jars without a pom of their own with the data that are loaded now: by their SHA-1, else by artifactIds that
+ * have advisories. What is kept of a package is the same whatever is loaded.
  */
 export function nameJars(contents: Contents, names: JavaNames): Contents {
-  const components = contents.components.flatMap(({ jar, ...component }): Component[] => {
-    if (jar === undefined) return [component]
-    const found = lookUp(jar, names)
-    return found.length === 0 ? [component] : found.map(one => componentAt(one, component.path))
-  })
-  return { ...contents, components: sortComponents(components) }
+  const again = new Map<string, Component[]>()
+  for (const { jar, path, cleared } of contents.components) {
+    const found = jar === undefined ? [] : lookUp(jar, names)
+    const about = cleared === undefined ? {} : { cleared }
+    if (found.length > 0)
+      again.set(
+        path,
+        found.map(one => ({ ...componentAt(one, path), ...about })),
+      )
+  }
+  const others = contents.components
+    .filter(({ path, rule }) => !again.has(path) || !BY_NAMES.has(rule))
+    .map(({ jar: _, ...component }) => component)
+  return { ...contents, components: sortComponents([...others, ...[...again.values()].flat()]) }
 }
 
 /** Whether something in it depends on the data. */

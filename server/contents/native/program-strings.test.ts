@@ -5,14 +5,14 @@ import { openFile } from '../../../test/support/open-file.ts'
 import { elf, pe, type Part } from '../../../test/support/programs.ts'
 import { Malformed } from '../../lib/limited.ts'
 import { visitNumbers } from './numbers-with-dots.ts'
-import { nativeReaders } from './readers.ts'
+import { programStrings } from './program-strings.ts'
 
 const holding = (...texts: string[]): Part => ({
   name: '.rodata',
   bytes: Buffer.from(`\0${texts.join('\0')}\0`, 'latin1'),
 })
 const read = async (path: string, ...texts: string[]) =>
-  (await purls(nativeReaders, path, elf([holding(...texts)]))).map(line => line.replace(' shipped probable', ''))
+  (await purls([programStrings], path, elf([holding(...texts)]))).map(line => line.replace(' shipped probable', ''))
 
 test.each([
   ['OpenSSL 3.0.2 15 Mar 2022', 'OPENSSLDIR: "/usr"', 'openssl@3.0.2'],
@@ -78,7 +78,7 @@ test('a library under another name is known by what it calls itself', async () =
   dynamic.writeUInt32LE(14, 0)
   dynamic.writeUInt32LE(1, 8)
   const program = elf([{ name: '.dynamic', bytes: dynamic }, names])
-  expect(await purls(nativeReaders, 'opt/vendor/png.bin', program)).toEqual([
+  expect(await purls([programStrings], 'opt/vendor/png.bin', program)).toEqual([
     'pkg:generic/libpng@1.6.39 shipped probable',
   ])
 })
@@ -107,14 +107,14 @@ test('a program in Rust without a list of crates names those that can panic, and
   }))
   const program = elf([holding(...PATHS)])
   const unopened = [{ path: 'usr/bin/tool', size: program.length, why }]
-  expect(await findings(nativeReaders, 'usr/bin/tool', program)).toEqual({ found: crates, unopened })
+  expect(await findings([programStrings], 'usr/bin/tool', program)).toEqual({ found: crates, unopened })
   const small = elf([holding('rustc version 1.75.0 (82e1608df 2023-12-21)')])
-  expect(await findings(nativeReaders, 'a', small)).toEqual({
+  expect(await findings([programStrings], 'a', small)).toEqual({
     found: [],
     unopened: [{ path: 'a', size: small.length, why }],
   })
   const listed = elf([{ name: '.dep-v0', bytes: Buffer.alloc(8) }, holding(...PATHS)])
-  expect(await findings(nativeReaders, 'usr/bin/tool', listed)).toEqual([])
+  expect(await findings([programStrings], 'usr/bin/tool', listed)).toEqual([])
 })
 
 test('versions are found wherever they lie, also across the windows of a large file', async () => {
@@ -123,7 +123,7 @@ test('versions are found wherever they lie, also across the windows of a large f
     const bytes = Buffer.alloc(3 * 2 ** 20)
     elf([]).copy(bytes)
     text.copy(bytes, at)
-    expect(await purls(nativeReaders, 'a', bytes)).toEqual(['pkg:generic/zlib@1.2.11 shipped probable'])
+    expect(await purls([programStrings], 'a', bytes)).toEqual(['pkg:generic/zlib@1.2.11 shipped probable'])
   }
   const seen: string[] = []
   await visitNumbers(openFile('a', '1.2.3 4. .5 10.11'), (bytes, from) =>
@@ -134,7 +134,7 @@ test('versions are found wherever they lie, also across the windows of a large f
 
 test('a damaged table of sections hides no version; the readers of sections say that it is damaged', async () => {
   const program = elf([holding('BusyBox v1.28.1')]).subarray(0, 0x4000 + 100)
-  expect(await purls(nativeReaders, 'bin/busybox', program)).toEqual(['pkg:generic/busybox@1.28.1 shipped probable'])
+  expect(await purls([programStrings], 'bin/busybox', program)).toEqual(['pkg:generic/busybox@1.28.1 shipped probable'])
 })
 
 test('whatever the bytes are, the answer comes, and in time', async () => {
@@ -143,7 +143,7 @@ test('whatever the bytes are, the answer comes, and in time', async () => {
     { name: '.dynamic', bytes: Buffer.alloc(64) },
   ])
   for (const bytes of [...mutated(program, 200), ...mutated(pe([holding(...PATHS)]), 100)])
-    await findings(nativeReaders, 'a.so', bytes).catch(error => expect(error).toBeInstanceOf(Malformed))
+    await findings([programStrings], 'a.so', bytes).catch(error => expect(error).toBeInstanceOf(Malformed))
   for (const piece of ['1.1', '1.', 'OpenSSL 1.1.1 ', '-1.1', '/cargo/registry/a-1.1', '\0' + '1.1.1', 'version 1.1'])
-    await findings(nativeReaders, 'python3.11', Buffer.concat([elf([]), Buffer.alloc(4 * 2 ** 20, piece)]))
+    await findings([programStrings], 'python3.11', Buffer.concat([elf([]), Buffer.alloc(4 * 2 ** 20, piece)]))
 }, 20_000)

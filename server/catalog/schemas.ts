@@ -61,6 +61,9 @@ export const FindingSchema = Type.Object({
   severity: Type.String({ enum: [...SEVERITIES] }),
   detected_by: Names,
   fixed_version: OrNull(Text),
+  why: Type.Array(Text, {
+    description: 'Which file, which rule, which record and data of which day say so, in sentences.',
+  }),
 })
 
 /** One step of the gate. */

@@ -1,3 +1,4 @@
+import { whyOf } from '../core/why.ts'
 import { named, type Named } from '../core/identity.ts'
 import { printAlternatives } from '../core/relation.ts'
 import { whatClientsSee, type Manifest, type PackageKind, type State } from '../core/manifest.ts'
@@ -158,9 +159,16 @@ export function uploadResult(manifest: Manifest, outcome: 'created' | 'already' 
 }
 export type UploadResult = ReturnType<typeof uploadResult>
 
-/** A finding as answers show it; `fixed_version` is what existing clients call `fixed_in`. */
+/**
+ * A finding as answers show it; `fixed_version` is what existing clients call `fixed_in`, `why` its proof in sentences.
+ */
 export function findingView(finding: Finding) {
-  return { ...finding, fixed_version: finding.fixed_in ?? null, detected_by: [...finding.detected_by] }
+  return {
+    ...finding,
+    fixed_version: finding.fixed_in ?? null,
+    detected_by: [...finding.detected_by],
+    why: whyOf(finding),
+  }
 }
 
 /** Everything known about one package, without file list and index facts. Never a path on disk. */

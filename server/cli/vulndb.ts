@@ -27,7 +27,8 @@ import type { PackageQuery } from '../vulndb/match/matching-rules.ts'
 import { createOrders } from '../vulndb/versions/orders.ts'
 import type { ImportFile } from '../vulndb/read/run.ts'
 import { recogniseFeed } from '../vulndb/read/recognise.ts'
-import { createOsvScanner } from '../scanners/osv.ts'
+import { createOsvScanner, type OsvScanner } from '../scanners/osv.ts'
+import { explain } from './explain.ts'
 import { createSettings, type Settings } from '../settings/store.ts'
 
 const USAGE = `npm run vulndb -- status [--json]
@@ -35,6 +36,7 @@ npm run vulndb -- import FILE|FOLDER... [--force] [--distribution CODENAME]
 npm run vulndb -- make FOLDER [--out vulndb-YYYYMMDD.tar] [--sign SECRET-KEY.asc] [--licence TEXT]
 npm run vulndb -- jars REPOSITORY [--out jars.index]
 npm run vulndb -- match < queries.ndjson
+npm run vulndb -- explain PURL | NAME VERSION --distribution CODENAME [--source NAME[@VERSION]]
 
 status  says what is loaded, of when, and how far it covers each distribution.
 import  loads a bundle or files of upstreams into REPOS_ROOT, also while the service runs: it takes them up at its next scan.
@@ -47,6 +49,8 @@ jars    asks a Maven repository (an address, or a folder in its layout) for the 
         have advisories about, and writes an index of them for make and import: it names jars that do not say what they are.
 match   answers lines such as {"distribution": "bookworm", "name": "libssl3", "version": "3.0.13-1", "source": {"name": "openssl",
         "version": "3.0.13-1"}}, or with "ecosystem": "pypi" in place of the distribution, with the findings of each.
+explain says why a package has its findings: what was looked up, which record names it, in data of which day, and which records do not
+        concern its version.
 `
 
 const repositories = createRepositories(DEFAULT_DISTRIBUTIONS)
@@ -227,14 +231,16 @@ interface QueryLine extends Partial<PackageQuery> {
   readonly distribution?: string
 }
 
-async function match({ layout, settings }: Opened): Promise<void> {
-  const database = createDatabase({ security: layout.security })
-  const scanner = createOsvScanner({
-    database,
+const scannerOf = ({ layout, settings }: Opened): OsvScanner =>
+  createOsvScanner({
+    database: createDatabase({ security: layout.security }),
     orders,
     clock: systemClock,
     maxAgeDays: () => settings.now().validation.vuln_data_max_age_days,
   })
+
+async function match(opened: Opened): Promise<void> {
+  const scanner = scannerOf(opened)
   for await (const line of createInterface({ input: process.stdin })) {
     if (line.trim() === '') continue
     const { distribution, ...query } = JSON.parse(line) as QueryLine
@@ -263,6 +269,7 @@ try {
       out: { type: 'string' },
       sign: { type: 'string' },
       licence: { type: 'string' },
+      source: { type: 'string' },
       help: { type: 'boolean' },
     },
   })
@@ -276,7 +283,14 @@ try {
     await make(first, { out: values.out, sign: values.sign, licence: values.licence })
   else if (command === 'jars' && first !== undefined) await indexJars(await open(), first, values.out ?? 'jars.index')
   else if (command === 'match') await match(await open())
-  else {
+  else if (command === 'explain' && first !== undefined) {
+    const opened = await open()
+    const distribution = values.distribution === undefined ? undefined : repositories.find(values.distribution)
+    if (values.distribution !== undefined && distribution === undefined)
+      throw new Error(`There is no distribution ${values.distribution}.`)
+    const lines = await explain({ words: rest, distribution, source: values.source }, scannerOf(opened))
+    lines.forEach(say)
+  } else {
     process.stderr.write(USAGE)
     process.exitCode = 2
   }

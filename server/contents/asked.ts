@@ -29,18 +29,23 @@ const ECOSYSTEMS: Readonly<
 /** Ecosystems whose programs keep no list of what was built in, unless they were told to. */
 const COMPILED: ReadonlySet<string> = new Set(['cargo', 'golang', 'hackage', 'pub', 'swift'])
 
-/** A component as advisories spell it; undefined where none can be asked for. */
-function spelled({ purl: text, version, unasked, cleared }: Component): EmbeddedPackage | undefined {
+/** What a package URL names, as advisories spell it; undefined where there are none for its type, or no version. */
+export function askedAs(text: string, version = parsePurl(text)?.version): EmbeddedPackage | undefined {
   const purl = parsePurl(text)
   const known = ECOSYSTEMS[purl?.type ?? '']
-  if (purl === undefined || known === undefined || version === undefined || unasked !== undefined) return undefined
+  if (purl === undefined || known === undefined || version === undefined) return undefined
   const { ecosystem, joined, version: spell = text => text } = known
   return {
     ecosystem,
     name: purl.namespace === undefined ? purl.name : `${purl.namespace}${joined}${purl.name}`,
     version: spell(version),
-    ...(cleared === undefined ? {} : { cleared }),
   }
+}
+
+/** A component as advisories spell it; undefined where none can be asked for. */
+function spelled({ purl, version, unasked, cleared }: Component): EmbeddedPackage | undefined {
+  const asked = version === undefined || unasked !== undefined ? undefined : askedAs(purl, version)
+  return asked === undefined ? undefined : { ...asked, ...(cleared === undefined ? {} : { cleared }) }
 }
 
 /** Where a component stands, for findings about it. */

@@ -12,6 +12,20 @@ export interface FoundIn {
   readonly presence: 'shipped' | 'declared'
 }
 
+/** A record of the loaded data that says so of this version. */
+export interface Evidence {
+  /** `GHSA-…`, `DEBIAN-CVE-…`: the record's own name. */
+  readonly record: string
+  /** Where it was loaded from: `osv/npm`, `debian/tracker`. */
+  readonly source: string
+  /** The day of what is loaded from there, ISO 8601; absent where nothing says it. */
+  readonly data_at?: string
+  /** The last change of the record, ISO 8601. */
+  readonly modified?: string
+  /** The versions that it names, such as `versions from 1.0 on and before 1.3`. */
+  readonly says: string
+}
+
 /** One vulnerability in one package, from any engine. Merged by (id, package); `detected_by` is the union, sorted. */
 export interface Finding {
   readonly id: string
@@ -31,6 +45,8 @@ export interface Finding {
   readonly kev_due?: string
   /** What the engine matched: the source or binary package, in which feed, with which version. */
   readonly matched?: { readonly ecosystem: string; readonly name: string; readonly version: string }
+  /** Which records say so, a few at most. */
+  readonly evidence?: readonly Evidence[]
   /** Where it is inside the package; absent when it is about the package itself. */
   readonly at?: FoundIn
   /** The advisories: `DSA-5678-1`, `ALSA-2024:2084`, `GHSA-…`; without those equal to the id. */

@@ -1,5 +1,5 @@
 import type { Distribution } from '../core/repository.ts'
-import type { Finding } from '../core/findings.ts'
+import type { Evidence, Finding } from '../core/findings.ts'
 import type { Clock } from '../lib/clock.ts'
 import { OSV_LANGUAGES } from '../core/osv-ecosystems.ts'
 import { joinCoverage } from './joined-coverage.ts'
@@ -17,11 +17,12 @@ import {
   languageCoverage,
   NO_DATA,
   sayUnnamed,
+  sourceDate,
   type CoverageDeps,
 } from '../vulndb/match/coverage.ts'
 import type { Database, Snapshot } from '../vulndb/store/database.ts'
 import { ecosystemOf, spellName } from '../vulndb/match/ecosystems.ts'
-import { matchPackage, sourceOf } from '../vulndb/match/match.ts'
+import { matchPackage, sayRows, sourceOf, type Said } from '../vulndb/match/match.ts'
 import type { Matched, PackageQuery } from '../vulndb/match/matching-rules.ts'
 import type { Orders } from '../vulndb/versions/orders.ts'
 import { bestScore, ratingOf } from '../vulndb/match/severity.ts'
@@ -40,6 +41,8 @@ export interface OsvScanner extends VulnerabilityScanner {
    */
   match(queries: readonly PackageQuery[]): Promise<readonly Matched[]>
   covers(distribution: Distribution): Promise<DistributionCoverage>
+  /** What every record about a package says, also of other versions. @throws EngineUnavailable */
+  explain(query: PackageQuery): Promise<readonly Said[]>
 }
 
 const ID = 'osv'
@@ -107,6 +110,18 @@ async function rate(finding: Finding, snapshot: Snapshot): Promise<Finding> {
   return { ...finding, cvss, severity: finding.severity === 'unknown' ? ratingOf(cvss) : finding.severity }
 }
 
+/** Adds the day of the data that each record is from. */
+function dated<T extends { readonly evidence?: readonly Evidence[] }>(finding: T, { meta }: Snapshot): T {
+  if (finding.evidence === undefined) return finding
+  return {
+    ...finding,
+    evidence: finding.evidence.map(one => {
+      const at = sourceDate(meta, one.source)
+      return at === undefined ? one : { ...one, data_at: at }
+    }),
+  }
+}
+
 /** `isNamed`: some advisory is about the package, whether it applies or not. */
 interface Asked extends Matched {
   readonly isNamed: boolean
@@ -122,15 +137,22 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
     }
   }
 
-  async function ask(snapshot: Snapshot, query: PackageQuery): Promise<Asked> {
+  /** The query in the spelling of the tables, and every row under its names. */
+  async function rowsOf(snapshot: Snapshot, query: PackageQuery) {
     const spelled = { ...query, name: spellName(query.ecosystem, query.name) }
     const names = [spelled.name, query.name, sourceOf(spelled).name]
-    const rows = await snapshot.rows(query.ecosystem, names)
+    return { spelled, rows: await snapshot.rows(query.ecosystem, names) }
+  }
+
+  async function ask(snapshot: Snapshot, query: PackageQuery): Promise<Asked> {
+    const { spelled, rows } = await rowsOf(snapshot, query)
     const { findings, isUnreadable } = matchPackage(spelled, rows, orders)
     return {
       isUnreadable,
       isNamed: rows.length > 0,
-      findings: await Promise.all(findings.map(finding => rate({ ...finding, package: query.name }, snapshot))),
+      findings: await Promise.all(
+        findings.map(finding => rate(dated({ ...finding, package: query.name }, snapshot), snapshot)),
+      ),
     }
   }
 
@@ -184,6 +206,12 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
         [...listed, ...spans.flatMap(({ to }) => to ?? [])].some(version => versions.has(bare(version))),
       )
       return isNamed ? 'version' : 'source'
+    },
+    async explain(query) {
+      const snapshot = await open()
+      if (snapshot === undefined) return []
+      const { spelled, rows } = await rowsOf(snapshot, query)
+      return dated({ evidence: sayRows(spelled, rows, orders) }, snapshot).evidence
     },
     async match(queries) {
       const snapshot = await open()

@@ -5,7 +5,7 @@ import type { Finding } from '../../server/core/findings.ts'
 import type { Entry, Skipped } from '../../server/vulndb/advisory.ts'
 import { spellName } from '../../server/vulndb/match/ecosystems.ts'
 import { readOsvRecord } from '../../server/vulndb/read/osv.ts'
-import { matchPackage, sourceOf } from '../../server/vulndb/match/match.ts'
+import { matchPackage, sayRows, sourceOf } from '../../server/vulndb/match/match.ts'
 import type { Matched, PackageQuery } from '../../server/vulndb/match/matching-rules.ts'
 import { createOrders } from '../../server/vulndb/versions/orders.ts'
 
@@ -32,22 +32,22 @@ export function feed() {
     },
   }
   const context = { source: 'osv/test', orders, sink }
-  const match = (query: PackageQuery): Matched => {
+  const asked = (query: PackageQuery) => {
     const spelled = { ...query, name: spellName(query.ecosystem, query.name) }
     const names = [spelled.name, sourceOf(spelled).name]
-    return matchPackage(
-      spelled,
-      entries
-        .filter(({ ecosystem, row }) => ecosystem === query.ecosystem && names.includes(row.name))
-        .map(({ advisory, row }) => ({ ...row, advisory })),
-      orders,
-    )
+    const rows = entries
+      .filter(({ ecosystem, row }) => ecosystem === query.ecosystem && names.includes(row.name))
+      .map(({ advisory, row }) => ({ ...row, advisory }))
+    return [spelled, rows, orders] as const
   }
+  const match = (query: PackageQuery): Matched => matchPackage(...asked(query))
   return {
     entries,
     skipped,
     vectors,
     match,
+    /** What every record about a package says. */
+    say: (query: PackageQuery) => sayRows(...asked(query)),
     context,
     osv: (...records: object[]) => {
       for (const one of records) readOsvRecord(one, context)

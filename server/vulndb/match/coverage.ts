@@ -21,6 +21,12 @@ function newestOf({ ecosystems, sources }: Meta, name: string): string | undefin
     .at(-1)
 }
 
+/** The day of what was loaded from a source, ISO 8601; undefined where nothing says it. */
+export function sourceDate(meta: Meta, name: string): string | undefined {
+  const { as_of: given = '', dated } = meta.sources[name] ?? {}
+  return (dated === true ? newestOf(meta, name) : undefined) ?? (given === '' ? undefined : given)
+}
+
 /**
  * The date of what is loaded for an ecosystem: that of the newest source that carries it, by what its content says.
  * Only where the content has no dates, the date that came with it counts. Undefined where nothing says it.

@@ -1,8 +1,9 @@
-import { worse, type Finding, type Severity } from '../../core/findings.ts'
+import { worse, type Evidence, type Finding, type Severity } from '../../core/findings.ts'
 import { cveOf } from '../advisory.ts'
 import type { StoredRow } from '../store/shards.ts'
 import type { Orders, VersionOrder } from '../versions/orders.ts'
 import type { ClassOf, Reading } from './matching-rules.ts'
+import { evidenceOf } from './evidence.ts'
 import { isWithin } from './ranges.ts'
 import { bestScore, ratingOf } from './severity.ts'
 
@@ -32,6 +33,7 @@ function severityOf(
 }
 
 const MOST_LISTED = 8
+const MOST_EVIDENCE = 3
 
 /** The fixes that end the ranges in which a version lies. */
 function endsOf(row: StoredRow, reading: Reading, order: VersionOrder): readonly string[] {
@@ -73,18 +75,36 @@ export function fixesOf(
   }
 }
 
+/** What each row says of the package's version, worked out once: an update names hundreds of CVEs. */
+export function proofsOf(reading: Reading, orders: Orders): (row: StoredRow) => Evidence {
+  const known = new Map<StoredRow, Evidence>()
+  return row => {
+    const proof =
+      known.get(row) ??
+      evidenceOf(row, versionFor(row, reading), row.order === undefined ? reading.order : orders[row.order])
+    known.set(row, proof)
+    return proof
+  }
+}
+
 /** What the findings of one package have in common. */
 interface Telling {
   readonly fixFor: (affected: readonly StoredRow[]) => string | undefined
   readonly classOf: ClassOf
+  readonly proofOf: (row: StoredRow) => Evidence
 }
+
+/** Builds of one update say the same. */
+const distinct = (all: readonly Evidence[]): readonly Evidence[] => [
+  ...new Map(all.map(one => [`${one.record} ${one.says}`, one])).values(),
+]
 
 /** One vulnerability of the package, by the rows that say so. */
 export function findingOf(
   id: string,
   affected: readonly StoredRow[],
   reading: Reading,
-  { fixFor, classOf }: Telling,
+  { fixFor, classOf, proofOf }: Telling,
 ): Finding {
   const { query, source } = reading
   const advisories = [...new Set(affected.map(({ advisory }) => advisory))]
@@ -101,6 +121,7 @@ export function findingOf(
     ...severityOf(id, affected),
     detected_by: [ENGINE],
     matched: { ecosystem: query.ecosystem, ...(bySource ? source : { name: query.name, version: query.version }) },
+    evidence: distinct(affected.map(proofOf)).slice(0, MOST_EVIDENCE),
     ...(aliases.length === 0 ? {} : { aliases: aliases.slice(0, MOST_LISTED) }),
     ...(fix === undefined ? {} : { fixed_in: fix }),
     ...(summary === undefined ? {} : { summary }),

@@ -1,11 +1,11 @@
-import type { Finding } from '../../core/findings.ts'
+import type { Evidence, Finding } from '../../core/findings.ts'
 import { cveOf, isSecurity, type Advisory } from '../advisory.ts'
 import type { StoredRow } from '../store/shards.ts'
 import type { Orders } from '../versions/orders.ts'
 import { apk } from './apk.ts'
 import { deb } from './deb.ts'
 import { familyOf, type Family } from './ecosystems.ts'
-import { findingOf, fixesOf, versionFor } from './finding.ts'
+import { findingOf, fixesOf, proofsOf, versionFor } from './finding.ts'
 import type { Answer, ClassOf, Judged, Kind, Matched, PackageQuery, Reading, Versioned } from './matching-rules.ts'
 import { language } from './language.ts'
 import { streamsOf } from './modules.ts'
@@ -72,14 +72,14 @@ function idsOf(advisory: Advisory, classOf: ClassOf): readonly string[] {
   return [all.find(id => id.startsWith('GHSA-')) ?? all.find(id => id === advisory.id) ?? advisory.id]
 }
 
-/**
- * The advisories that apply to a package. Pure: `rows` are those in the tables under its name and its source's. One
- * finding per CVE. Not a finding: what is fixed, what a table of higher rank denies, and what concerns another module
- * stream.
- */
-export function matchPackage(query: PackageQuery, rows: readonly StoredRow[], orders: Orders): Matched {
+/** A query as its ecosystem reads it, and what each row that concerns it says; undefined for an unknown ecosystem. */
+function judgeRows(
+  query: PackageQuery,
+  rows: readonly StoredRow[],
+  orders: Orders,
+): { readonly reading: Reading; readonly judged: readonly Judged[] } | undefined {
   const family = familyOf(query.ecosystem)
-  if (family === undefined) return { findings: [], isUnreadable: false }
+  if (family === undefined) return undefined
   const kind = kindOf(family)
   const reading: Reading = {
     family,
@@ -90,20 +90,47 @@ export function matchPackage(query: PackageQuery, rows: readonly StoredRow[], or
     streams: streamsOf(query, rows),
   }
   const speaking = rows.filter(row => isSecurity(row.advisory) && concernsBuild(row, reading))
-  const judged = kind.settle(speaking.map(row => ({ row, answer: judge(row, reading, orders) })))
+  return { reading, judged: kind.settle(speaking.map(row => ({ row, answer: judge(row, reading, orders) }))) }
+}
+
+/**
+ * The advisories that apply to a package. Pure: `rows` are those in the tables under its name and its source's. One
+ * finding per CVE. Not a finding: what is fixed, what a table of higher rank denies, and what concerns another module
+ * stream.
+ */
+export function matchPackage(query: PackageQuery, rows: readonly StoredRow[], orders: Orders): Matched {
+  const answer = judgeRows(query, rows, orders)
+  if (answer === undefined) return { findings: [], isUnreadable: false }
+  const { reading, judged } = answer
+  const { kind } = reading
+  const speaking = judged.map(({ row }) => row)
   const classOf = kind.classesOf(speaking.map(({ advisory }) => advisory))
   const byId = new Map<string, Judged[]>()
   for (const one of judged) {
     for (const id of idsOf(one.row.advisory, classOf)) byId.set(id, [...(byId.get(id) ?? []), one])
   }
   const fixFor = fixesOf(speaking, reading, orders)
+  const proofOf = proofsOf(reading, orders)
   const findings: Finding[] = []
   for (const [id, all] of byId) {
     const affected = kind
       .deciding(all)
       .filter(({ answer }) => answer === 'affected')
       .map(({ row }) => row)
-    if (affected.length > 0) findings.push(findingOf(id, affected, reading, { fixFor, classOf }))
+    if (affected.length > 0) findings.push(findingOf(id, affected, reading, { fixFor, classOf, proofOf }))
   }
   return { findings, isUnreadable: judged.some(({ answer }) => answer === 'unreadable') }
+}
+
+/** What one row says, and whether that concerns the version. */
+export interface Said extends Evidence {
+  readonly answer: Answer
+}
+
+/** Every row about a package with what it says, also those that find nothing. */
+export function sayRows(query: PackageQuery, rows: readonly StoredRow[], orders: Orders): readonly Said[] {
+  const { reading, judged = [] } = judgeRows(query, rows, orders) ?? {}
+  if (reading === undefined) return []
+  const proofOf = proofsOf(reading, orders)
+  return judged.map(({ row, answer }) => ({ ...proofOf(row), answer }))
 }

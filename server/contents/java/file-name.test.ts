@@ -15,6 +15,7 @@ test.each([
   ['netty-handler-4.1.42.Final-linux-x86_64.jar', 'netty-handler@4.1.42.Final netty-handler-4.1.42.Final@'],
   ['app-1.0-jar-with-dependencies.war', 'app@1.0 app-1.0@'],
   ['a.zip!/BOOT-INF/lib/h2-1.4.200.jar', 'h2@1.4.200 h2-1.4.200@'],
+  ['groovy-2.4.21-indy.jar', 'groovy@2.4.21 groovy-2.4.21@'],
   ['plain.jar', 'plain@'],
   ['-1.jar', '-1@'],
 ])('%s is %s', (path, parts) => expect(printed(path)).toBe(parts))

@@ -18,7 +18,7 @@ const UNDERSCORE = /_(?=\d)(?!(?:2\.\d+|3)(?:-|$))/g
 const WITHOUT = /-(?:test-)?(sources?|src|javadoc|tests)$/i
 /** What builds add behind the version. `-jre` and `-android` belong to the version. */
 const CLASSIFIER =
-  /(?<=-\d.{0,200})-(?:(?:jar-)?with-dependencies|shaded|all|uber|fat|exec|boot|nodeps?|no_aop|standalone|bin|jdk\d+|(?:linux|osx|windows|natives)-\w+)$/i
+  /(?<=-\d.{0,200})-(?:(?:jar-)?with-dependencies|shaded|all|uber|fat|exec|boot|nodeps?|no_aop|standalone|bin|indy|jdk\d+|(?:linux|osx|windows|natives)-\w+)$/i
 
 /**
  * Name and version in the name of a jar: `log4j-core-2.14.1.jar`, `org.eclipse.osgi_3.7.0.v2011.jar`,

@@ -131,12 +131,22 @@ async function sha1Of(file: OpenFile): Promise<string | undefined> {
   return hash.digest('hex')
 }
 
-/** The names of the folders that hold classes; those below META-INF/versions are the same for another Java. */
+const MOST_FOLDERS = 20_000
+const LONGEST_PATH = 1_000
+
+/** The names of the folders that hold classes, in lower case; paths that are longer than any class has do not count. */
 function foldersOf(members: readonly ZipMember[]): Set<string> {
-  const whole = new Set<string>()
-  for (const { name } of members)
-    if (name.endsWith('.class')) whole.add(name.slice(0, Math.max(0, name.lastIndexOf('/'))))
-  return new Set([...whole].flatMap(folder => folder.toLowerCase().split('/')).filter(one => one !== ''))
+  const paths = new Set<string>()
+  const names = new Set<string>()
+  for (const { name } of members) {
+    if (!name.endsWith('.class') || name.length > LONGEST_PATH) continue
+    const path = name.slice(0, Math.max(0, name.lastIndexOf('/')))
+    if (path === '' || paths.has(path)) continue
+    paths.add(path)
+    for (const folder of path.toLowerCase().split('/')) names.add(folder)
+    if (names.size > MOST_FOLDERS) break
+  }
+  return names
 }
 
 const isPom = ({ name }: ZipMember): boolean => POM.test(name) || VERSION_FILE.test(name)

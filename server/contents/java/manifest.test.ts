@@ -48,4 +48,5 @@ test.each([
   ['Implementation-Version: 5.3.17\nBundle-Version: 5.3.0', '5.3.17'],
   ['Implementation-Version: build 17 of today\nBundle-Version: 1.2.0.rc1', '1.2-rc1'],
   ['Specification-Version: 4.2', undefined],
+  ['Implementation-Version: private-19991231', undefined],
 ])('the version in %j is %j', (text, version) => expect(manifestVersion(readManifest(Buffer.from(text)))).toBe(version))

@@ -56,7 +56,7 @@ export function undoBundleVersion(text: string): string | undefined {
 /** The version that a manifest says, as Maven would write it. `Specification-Version` is that of an interface. */
 export function manifestVersion(manifest: Manifest): string | undefined {
   const said = manifest.get('implementation-version') ?? ''
-  return /^[\w.+~-]*\d[\w.+~-]*$/.test(said) && said.length <= 200
+  return /^\d[\w.+~-]*$/.test(said) && said.length <= 200
     ? said
     : undoBundleVersion(manifest.get('bundle-version') ?? '')
 }

@@ -120,6 +120,28 @@ describe('what a package carries', () => {
       { path: 'd/locked.zip!/secret.jar', size: 1, why: 'It is encrypted.' },
     ])
   })
+  test('what is left of a removed project is declared, unless its code may lie in what was not opened', async () => {
+    const site = 'opt/app/site-packages'
+    const metadata = { [`${site}/left-1.0.dist-info/METADATA`]: 'Metadata-Version: 2.1\nName: left\nVersion: 1.0\n' }
+    const presenceOf = async (files: Readonly<Record<string, FileSpec>>, limits: Partial<typeof LIMITS> = {}) =>
+      (await contentsOf({ ...metadata, ...files }, limits)).components.map(({ presence }) => presence)
+    expect(await presenceOf({ [`${site}/other/a.py`]: 'x' })).toEqual(['declared'])
+    expect(await presenceOf({ [`${site}/left/a.py`]: 'x' })).toEqual(['shipped'])
+    const record = 'src/real.py,sha256=x,1\nleft-1.0.dist-info/RECORD,,\n'
+    const elsewhere = { [`${site}/left-1.0.dist-info/RECORD`]: record }
+    expect(await presenceOf(elsewhere)).toEqual(['declared'])
+    expect(await presenceOf({ ...elsewhere, [`${site}/src/real.py`]: 'x' })).toEqual(['shipped'])
+    const wheel = (flags: number): Buffer =>
+      buildZip([
+        { name: 'left-1.0.dist-info/METADATA', body: 'Metadata-Version: 2.1\nName: left\nVersion: 1.0\n' },
+        { name: 'left/a.py', body: 'x', flags },
+      ])
+    for (const flags of [0, 1])
+      expect((await contentsOf({ 'opt/left.whl': wheel(flags) })).components).toMatchObject([{ presence: 'shipped' }])
+    expect(
+      await presenceOf({ 'opt/z.jar': zip({ 'b.jar': Buffer.alloc(2 ** 22) }) }, { inflatedBytes: 2 ** 20 }),
+    ).toEqual(['shipped'])
+  })
   test('bombs end with their reason: by ratio, by bytes in all, by entries', async () => {
     const bomb = zip({ 'a-1.jar': Buffer.alloc(20 * 2 ** 20) })
     expect((await contentsOf({ 'x.jar': bomb })).unopened).toEqual([

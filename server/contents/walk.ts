@@ -67,6 +67,7 @@ function createWalk({ readers, unpackers, room, signal }: WalkDeps) {
   let hasPrograms = false
 
   const leave = (one: Unopened): void => {
+    paths.add(one.path)
     if (unopened.has(one.path)) return
     if (unopened.size < MOST_UNOPENED) unopened.set(one.path, one)
     else more++
@@ -116,9 +117,11 @@ function createWalk({ readers, unpackers, room, signal }: WalkDeps) {
   return {
     visit,
     result(cut: string | undefined): Contents {
+      // what lies behind the cut may be what a component needs
+      const isLeftover = ({ presence, needs }: Found): boolean =>
+        cut === undefined && presence === 'shipped' && needs?.some(paths.has) === false
       const components = named.map(({ found, file }): Component => {
-        const isLeftover = found.presence === 'shipped' && found.needs?.some(paths.has) === false
-        return componentAt(isLeftover ? { ...found, presence: 'declared' } : found, file)
+        return componentAt(isLeftover(found) ? { ...found, presence: 'declared' } : found, file)
       })
       return {
         components: sortComponents(components),

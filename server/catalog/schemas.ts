@@ -1,5 +1,5 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox'
-import { SEVERITIES } from '../core/findings.ts'
+import { SEVERITIES, SEVERITY_SOURCES } from '../core/findings.ts'
 import { PACKAGE_KINDS, STATES } from '../core/manifest.ts'
 import { STEP_NAMES } from '../core/report.ts'
 import type { Page } from './page.ts'
@@ -59,6 +59,10 @@ export const FindingSchema = Type.Object({
   id: Text,
   package: Text,
   severity: Type.String({ enum: [...SEVERITIES] }),
+  severity_source: Type.Optional(
+    Type.String({ enum: [...SEVERITY_SOURCES], description: 'Whose word the severity is.' }),
+  ),
+  severity_said: Type.Optional(Type.String({ description: 'The same in words.' })),
   detected_by: Names,
   fixed_version: OrNull(Text),
   why: Type.Array(Text, {

@@ -5,6 +5,7 @@ import { whatClientsSee, type Manifest, type PackageKind, type State } from '../
 import type { Report, StepName } from '../core/report.ts'
 import { wasScanned } from '../core/review.ts'
 import type { Finding, Severity } from '../core/findings.ts'
+import { sayRatedBy } from '../core/rated-by.ts'
 import type { IndexedManifest, PackageRow } from './queries/search.ts'
 
 /**
@@ -160,11 +161,14 @@ export function uploadResult(manifest: Manifest, outcome: 'created' | 'already' 
 export type UploadResult = ReturnType<typeof uploadResult>
 
 /**
- * A finding as answers show it; `fixed_version` is what existing clients call `fixed_in`, `why` its proof in sentences.
+ * A finding as answers show it, with whose word its severity is; `fixed_version` is what existing clients call
+ * `fixed_in`, `why` its proof in sentences.
  */
 export function findingView(finding: Finding) {
+  const { severity_source: source } = finding
   return {
     ...finding,
+    ...(source === undefined ? {} : { severity_said: sayRatedBy(source) }),
     fixed_version: finding.fixed_in ?? null,
     detected_by: [...finding.detected_by],
     why: whyOf(finding),

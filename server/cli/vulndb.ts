@@ -17,7 +17,7 @@ import { systemClock } from '../lib/clock.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { BUNDLE_LIMITS, packBundle, type BundleInput } from '../vulndb/read/bundle.ts'
 import { distributionCoverage, languageCoverage, NO_DATA } from '../vulndb/match/coverage.ts'
-import { createDatabase } from '../vulndb/store/database.ts'
+import { createDatabase, type Database } from '../vulndb/store/database.ts'
 import { collectJars, folderRepository, webRepository } from '../vulndb/java/collect-jars.ts'
 import { packJarIndex } from '../vulndb/java/jar-index.ts'
 import { importData } from '../vulndb/store/import.ts'
@@ -30,6 +30,7 @@ import { recogniseFeed } from '../vulndb/read/recognise.ts'
 import { createOsvScanner, type OsvScanner } from '../scanners/osv.ts'
 import { explain } from './explain.ts'
 import { createSettings, type Settings } from '../settings/store.ts'
+import { listSeverities } from './vulndb-severities.ts'
 
 const USAGE = `npm run vulndb -- status [--json]
 npm run vulndb -- import FILE|FOLDER... [--force] [--distribution CODENAME]
@@ -37,12 +38,13 @@ npm run vulndb -- make FOLDER [--out vulndb-YYYYMMDD.tar] [--sign SECRET-KEY.asc
 npm run vulndb -- jars REPOSITORY [--out jars.index]
 npm run vulndb -- match < queries.ndjson
 npm run vulndb -- explain PURL | NAME VERSION --distribution CODENAME [--source NAME[@VERSION]]
+npm run vulndb -- severities [CODENAME...]
 
 status  says what is loaded, of when, and how far it covers each distribution.
 import  loads a bundle or files of upstreams into REPOS_ROOT, also while the service runs: it takes them up at its next scan.
 make    puts the files of a folder into a bundle for a site without internet. Lay them out so:
         osv/<Ecosystem>/all.zip  debian/tracker.json  alpine/<release>/<repository>.json  updateinfo/<codename>/*.xml.gz
-        kev/known_exploited_vulnerabilities.json  epss/epss_scores-YYYY-MM-DD.csv.gz  jars/*.index
+        nvd/nvdcve-2.0-YEAR.json.gz  kev/known_exploited_vulnerabilities.json  epss/epss_scores-YYYY-MM-DD.csv.gz  jars/*.index
         grype/*  trivy/*  clamav/*
         The secret key's passphrase, when it has one, is asked for in VULNDB_PASSPHRASE.
 jars    asks a Maven repository (an address, or a folder in its layout) for the SHA-1 of every version of the artifacts that the loaded data
@@ -51,6 +53,7 @@ match   answers lines such as {"distribution": "bookworm", "name": "libssl3", "v
         "version": "3.0.13-1"}}, or with "ecosystem": "pypi" in place of the distribution, with the findings of each.
 explain says why a package has its findings: what was looked up, which record names it, in data of which day, and which records do not
         concern its version.
+severities  says of how many known vulnerabilities of a distribution the severity is known, and whose word it is.
 `
 
 const repositories = createRepositories(DEFAULT_DISTRIBUTIONS)
@@ -168,6 +171,7 @@ const UPSTREAM: readonly (readonly [path: RegExp, source: string, licence: strin
   [/^osv\//, 'OSV', "of each record's own database"],
   [/^debian\//, 'Debian security tracker', 'free'],
   [/^alpine\//, 'Alpine secdb', 'free'],
+  [/^nvd\//, 'NVD', 'public domain'],
   [/^kev\//, 'CISA KEV', 'CC0-1.0'],
   [/^epss\//, 'FIRST EPSS', 'free to use, cite FIRST'],
   [/^jars\//, 'a Maven repository', 'names and digests'],
@@ -231,16 +235,27 @@ interface QueryLine extends Partial<PackageQuery> {
   readonly distribution?: string
 }
 
-const scannerOf = ({ layout, settings }: Opened): OsvScanner =>
-  createOsvScanner({
-    database: createDatabase({ security: layout.security }),
-    orders,
-    clock: systemClock,
-    maxAgeDays: () => settings.now().validation.vuln_data_max_age_days,
+function openScanner({ layout, settings }: Opened): { readonly database: Database; readonly scanner: OsvScanner } {
+  const { security } = layout
+  const database = createDatabase({ security })
+  const maxAgeDays = (): number => settings.now().validation.vuln_data_max_age_days
+  return { database, scanner: createOsvScanner({ database, orders, clock: systemClock, maxAgeDays }) }
+}
+
+async function printSeverities(opened: Opened, codenames: readonly string[]): Promise<void> {
+  const { database, scanner } = openScanner(opened)
+  const snapshot = await database.open()
+  if (snapshot === undefined) return say(NO_DATA)
+  const asked = codenames.map(codename => {
+    const found = repositories.find(codename)
+    return found === undefined ? codename : ecosystemOf(found).ecosystem
   })
+  const all = asked.length === 0 ? Object.keys(snapshot.meta.ecosystems).sort() : asked
+  for (const ecosystem of all) (await listSeverities(ecosystem, { snapshot, scanner })).forEach(say)
+}
 
 async function match(opened: Opened): Promise<void> {
-  const scanner = scannerOf(opened)
+  const { scanner } = openScanner(opened)
   for await (const line of createInterface({ input: process.stdin })) {
     if (line.trim() === '') continue
     const { distribution, ...query } = JSON.parse(line) as QueryLine
@@ -283,12 +298,13 @@ try {
     await make(first, { out: values.out, sign: values.sign, licence: values.licence })
   else if (command === 'jars' && first !== undefined) await indexJars(await open(), first, values.out ?? 'jars.index')
   else if (command === 'match') await match(await open())
+  else if (command === 'severities') await printSeverities(await open(), rest)
   else if (command === 'explain' && first !== undefined) {
     const opened = await open()
     const distribution = values.distribution === undefined ? undefined : repositories.find(values.distribution)
     if (values.distribution !== undefined && distribution === undefined)
       throw new Error(`There is no distribution ${values.distribution}.`)
-    const lines = await explain({ words: rest, distribution, source: values.source }, scannerOf(opened))
+    const lines = await explain({ words: rest, distribution, source: values.source }, openScanner(opened).scanner)
     lines.forEach(say)
   } else {
     process.stderr.write(USAGE)

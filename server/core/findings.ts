@@ -26,11 +26,17 @@ export interface Evidence {
   readonly says: string
 }
 
+/** Whose word the severity of a finding is; in this order one is looked for. */
+export const SEVERITY_SOURCES = ['distribution', 'advisory', 'ubuntu', 'red_hat', 'cvss', 'alias_cvss', 'nvd'] as const
+export type SeveritySource = (typeof SEVERITY_SOURCES)[number]
+
 /** One vulnerability in one package, from any engine. Merged by (id, package); `detected_by` is the union, sorted. */
 export interface Finding {
   readonly id: string
   readonly package: string
   readonly severity: Severity
+  /** Whose word that is, where the embedded engine found one; other engines do not say. */
+  readonly severity_source?: SeveritySource
   readonly detected_by: readonly string[]
   readonly aliases?: readonly string[]
   readonly fixed_in?: string
@@ -148,11 +154,14 @@ const joined = (a: Severity, b: Severity): Severity => (a === 'unknown' ? b : b 
 function join(known: Finding, finding: Finding, id: string): Finding {
   const aliases = union(namesOf(known), namesOf(finding)).filter(name => name !== id)
   const advisories = union(known.advisories, finding.advisories)
+  const severity = joined(known.severity, finding.severity)
+  const { severity_source: source } = severity === known.severity ? known : finding
+  const { severity_source: _, ...both } = { ...finding, ...known }
   return {
-    ...finding,
-    ...known,
+    ...both,
     id,
-    severity: joined(known.severity, finding.severity),
+    severity,
+    ...(source === undefined ? {} : { severity_source: source }),
     detected_by: union(known.detected_by, finding.detected_by),
     ...(aliases.length === 0 ? {} : { aliases }),
     ...(advisories.length === 0 ? {} : { advisories }),

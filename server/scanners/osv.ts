@@ -21,11 +21,11 @@ import {
   type CoverageDeps,
 } from '../vulndb/match/coverage.ts'
 import type { Database, Snapshot } from '../vulndb/store/database.ts'
-import { ecosystemOf, spellName } from '../vulndb/match/ecosystems.ts'
+import { ecosystemOf, familyOf, spellName } from '../vulndb/match/ecosystems.ts'
 import { matchPackage, sayRows, sourceOf, type Said } from '../vulndb/match/match.ts'
 import type { Matched, PackageQuery } from '../vulndb/match/matching-rules.ts'
 import type { Orders } from '../vulndb/versions/orders.ts'
-import { bestScore, ratingOf } from '../vulndb/match/severity.ts'
+import { rateFinding } from '../vulndb/match/rate.ts'
 
 export interface OsvDeps {
   readonly database: Database
@@ -99,15 +99,12 @@ function sayCleared(
   return [...new Set(said)].slice(0, MOST_NAMED)
 }
 
-/**
- * Adds a score to advisories without one, from any other feed that rated the CVE. The distribution's own rating stays.
- */
-async function rate(finding: Finding, snapshot: Snapshot): Promise<Finding> {
+/** What other feeds say of the CVE, where its own advisories have no word. */
+async function rate(finding: Finding, ecosystem: string, snapshot: Snapshot): Promise<Finding> {
   const cve = cveOf(finding.id)
-  if (finding.cvss !== undefined || cve === undefined) return finding
-  const cvss = bestScore(await snapshot.vectors(cve))
-  if (cvss === undefined) return finding
-  return { ...finding, cvss, severity: finding.severity === 'unknown' ? ratingOf(cvss) : finding.severity }
+  const family = familyOf(ecosystem)
+  if (cve === undefined || family === undefined) return finding
+  return rateFinding(finding, await snapshot.ratings(cve), family)
 }
 
 /** Adds the day of the data that each record is from. */
@@ -151,7 +148,7 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
       isUnreadable,
       isNamed: rows.length > 0,
       findings: await Promise.all(
-        findings.map(finding => rate(dated({ ...finding, package: query.name }, snapshot), snapshot)),
+        findings.map(finding => rate(dated({ ...finding, package: query.name }, snapshot), query.ecosystem, snapshot)),
       ),
     }
   }

@@ -78,12 +78,24 @@ export type Skipped =
   'withdrawn' | 'malformed' | 'no_introduced' | 'bad_version' | 'other_ecosystem' | 'no_package' | 'not_security'
 export type SkipCounts = Partial<Record<Skipped, number>>
 
+/** What feeds say of a CVE, wherever it is. */
+export interface CveRating {
+  /** Vectors of advisories about it. */
+  readonly vectors?: readonly string[]
+  /** Vectors of the NVD. */
+  readonly nvd?: readonly string[]
+  readonly ubuntu?: Severity
+  readonly red_hat?: Severity
+}
+
 /** Where importers put their rows. */
 export interface Sink {
   add(entry: Entry): void
   skip(why: Skipped): void
   /** The vector of a CVE, for advisories without one. */
   vector(cve: string, vectors: readonly string[]): void
+  /** What others than advisories say of a CVE. */
+  rate(cve: string, rating: Omit<CveRating, 'vectors'>): void
 }
 
 const CVE = /(?:^|-)(CVE-\d{4}-\d{4,})$/

@@ -2,7 +2,7 @@ import { compareVersions as apk } from '../../server/formats/apk/version.ts'
 import { compareVersions as deb } from '../../server/formats/deb/version.ts'
 import { compareVersions as rpm } from '../../server/formats/rpm/version.ts'
 import type { Finding } from '../../server/core/findings.ts'
-import type { Entry, Skipped } from '../../server/vulndb/advisory.ts'
+import type { CveRating, Entry, Skipped } from '../../server/vulndb/advisory.ts'
 import { spellName } from '../../server/vulndb/match/ecosystems.ts'
 import { readOsvRecord } from '../../server/vulndb/read/osv.ts'
 import { matchPackage, sayRows, sourceOf } from '../../server/vulndb/match/match.ts'
@@ -20,6 +20,7 @@ export function feed() {
   const entries: Entry[] = []
   const skipped: Skipped[] = []
   const vectors = new Map<string, readonly string[]>()
+  const rated = new Map<string, Omit<CveRating, 'vectors'>>()
   const sink = {
     add: (entry: Entry) => {
       entries.push(entry)
@@ -29,6 +30,9 @@ export function feed() {
     },
     vector: (cve: string, list: readonly string[]) => {
       vectors.set(cve, list)
+    },
+    rate: (cve: string, rating: Omit<CveRating, 'vectors'>) => {
+      rated.set(cve, { ...rated.get(cve), ...rating })
     },
   }
   const context = { source: 'osv/test', orders, sink }
@@ -45,6 +49,7 @@ export function feed() {
     entries,
     skipped,
     vectors,
+    rated,
     match,
     /** What every record about a package says. */
     say: (query: PackageQuery) => sayRows(...asked(query)),

@@ -4,7 +4,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { gzipSync } from 'node:zlib'
 import { malformed } from '../../lib/limited.ts'
 import { digitsFor } from '../store/layout.ts'
-import { writeByHash } from '../store/tables.ts'
+import { writeByHash } from '../store/write-by-hash.ts'
 import type { EpssLine, KevLine, ThreatIntelStatus } from './threat-intel.ts'
 
 const pack = (lines: readonly unknown[]): Buffer =>

@@ -23,6 +23,7 @@ function feed() {
       },
       skip: () => undefined,
       vector: () => undefined,
+      rate: () => undefined,
     },
   })
   const ask = async (

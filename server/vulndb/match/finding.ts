@@ -2,6 +2,7 @@ import { worse, type Evidence, type Finding, type Severity } from '../../core/fi
 import { cveOf } from '../advisory.ts'
 import type { StoredRow } from '../store/shards.ts'
 import type { Orders, VersionOrder } from '../versions/orders.ts'
+import type { Family } from './ecosystems.ts'
 import type { ClassOf, Reading } from './matching-rules.ts'
 import { evidenceOf } from './evidence.ts'
 import { isWithin } from './ranges.ts'
@@ -17,7 +18,8 @@ export const versionFor = (row: StoredRow, reading: Reading): string =>
 function severityOf(
   id: string,
   rows: readonly StoredRow[],
-): { readonly severity: Severity; readonly cvss?: NonNullable<Finding['cvss']> } {
+  { kind }: Pick<Family, 'kind'>,
+): Pick<Finding, 'severity' | 'severity_source' | 'cvss'> {
   const cvss = bestScore([...new Set(rows.flatMap(({ advisory }) => advisory.vectors ?? []))])
   const words = rows
     .map(({ ratings, severity, advisory }) => ratings?.[id] ?? severity ?? advisory.severity)
@@ -26,8 +28,13 @@ function severityOf(
     (sofar, next) => (sofar === undefined ? next : worse(sofar, next)),
     undefined,
   )
+  const own = kind === 'distribution' ? 'distribution' : 'advisory'
   return {
-    severity: word ?? (cvss === undefined ? 'unknown' : ratingOf(cvss)),
+    ...(word !== undefined
+      ? { severity: word, severity_source: own }
+      : cvss === undefined
+        ? { severity: 'unknown' }
+        : { severity: ratingOf(cvss), severity_source: 'cvss' }),
     ...(cvss === undefined ? {} : { cvss }),
   }
 }
@@ -118,7 +125,7 @@ export function findingOf(
   return {
     id,
     package: query.name,
-    ...severityOf(id, affected),
+    ...severityOf(id, affected, reading.family),
     detected_by: [ENGINE],
     matched: { ecosystem: query.ecosystem, ...(bySource ? source : { name: query.name, version: query.version }) },
     evidence: distinct(affected.map(proofOf)).slice(0, MOST_EVIDENCE),

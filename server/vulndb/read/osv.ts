@@ -141,6 +141,22 @@ function readRatings(affected: Fields, record: Fields): Record<string, Severity>
   return rated.length === 0 ? undefined : Object.fromEntries(rated)
 }
 
+/** Ubuntu's priority of a CVE, for other distributions: of its record, of a package in it, or of a notice about it. */
+function rateByUbuntu(record: Fields, id: string, sink: Sink): void {
+  const affected = listOf(record.affected).map(fieldsOf)
+  const cve = id.startsWith('UBUNTU-CVE-') ? cveOf(id) : undefined
+  const words = [
+    readSeverity(record.severity).word,
+    ...affected.map(one => severityOf(fieldsOf(one.ecosystem_specific).ubuntu_priority)),
+  ]
+  const word = words.find(found => found !== undefined)
+  if (cve !== undefined && word !== undefined) sink.rate(cve, { ubuntu: word })
+  if (!id.startsWith('USN-')) return
+  for (const one of affected)
+    for (const [named, ubuntu] of Object.entries(readRatings(one, record) ?? {}))
+      if (cveOf(named) === named) sink.rate(named, { ubuntu })
+}
+
 /** Distributions put their rating beside each package: Debian an urgency, Ubuntu a priority, others a severity. */
 function readUrgency(affected: Fields): Severity | undefined {
   const { urgency, ubuntu_priority: priority, severity } = fieldsOf(affected.ecosystem_specific)
@@ -274,5 +290,6 @@ export function readOsvRecord(
   const own = cveOf(id)
   const { vectors } = readSeverity(record.severity)
   if (own !== undefined && vectors.length > 0) sink.vector(own, vectors)
+  rateByUbuntu(record, id, sink)
   return read
 }

@@ -4,6 +4,7 @@ import { familyOf, type Ecosystem } from '../match/ecosystems.ts'
 import { writeJarIndex } from '../java/write-jar-index.ts'
 import { readAlpineSecdb, readDebianTracker } from './distribution-feeds.ts'
 import { readJson } from './json-feed.ts'
+import { readNvd } from './nvd.ts'
 import { readOsv } from './osv-file.ts'
 import { readUnpacked, type FeedKind } from './recognise.ts'
 import { note, type HashedFile, type ImportJob, type Run } from './run.ts'
@@ -96,6 +97,11 @@ export const READERS: Readonly<Record<Exclude<FeedKind, 'bundle'>, (run: Run, fi
     run.fresh = { ...run.fresh, epss }
     run.intel = { ...run.intel, epss }
     noteIntel(run, file, { kind: 'epss', as_of: `${epss.date}T00:00:00.000Z`, records: epss.entries })
+  },
+  'nvd': async (run, file) => {
+    const { records, newest } = await readNvd(readUnpacked(file.path, file.is.compression), run.tables)
+    const year = /nvdcve-2\.0-(\w{1,20})\.json/.exec(file.label)?.[1] ?? 'others'
+    note(run, { name: `nvd/${year}`, kind: 'nvd', file: { ...file, whole: true }, as_of: newest, records })
   },
   'jar-index': async (run, file) => {
     const { created, rows } = await writeJarIndex(run.folder, readUnpacked(file.path, file.is.compression))

@@ -7,7 +7,16 @@ import { isJarIndex } from '../java/jar-index.ts'
 
 /** The kind of a file, by its content. */
 export type FeedKind =
-  'osv' | 'osv-record' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss' | 'jar-index' | 'bundle'
+  | 'osv'
+  | 'osv-record'
+  | 'debian-tracker'
+  | 'alpine-secdb'
+  | 'updateinfo'
+  | 'kev'
+  | 'epss'
+  | 'nvd'
+  | 'jar-index'
+  | 'bundle'
 export interface Recognised {
   readonly kind: FeedKind
   readonly compression: Compression
@@ -67,6 +76,7 @@ function kindOf(head: Buffer): FeedKind | undefined {
   // the catalogue's schema has the same keys
   if (/"catalogVersion"\s*:\s*"/.test(text) && /"vulnerabilities"\s*:\s*\[/.test(text)) return 'kev'
   if (/"distroversion"\s*:/.test(text) || /"secfixes"\s*:/.test(text)) return 'alpine-secdb'
+  if (/"format"\s*:\s*"NVD_CVE"/.test(text)) return 'nvd'
   // `{"0ad": {"CVE-2024-1": {… "releases":`
   if (/^\{\s*"[^"]{1,200}"\s*:\s*\{\s*"(?:CVE|TEMP)-[^"]*"\s*:\s*\{/.test(text)) return 'debian-tracker'
   return /"id"\s*:\s*"/.test(text) && /"(?:affected|modified)"\s*:/.test(text) ? 'osv-record' : undefined

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { gunzip } from 'node:zlib'
-import { promisify } from 'node:util'
 import { malformed } from '../../lib/limited.ts'
+import type { CveRating } from '../advisory.ts'
 import type { Ecosystem } from '../match/ecosystems.ts'
+import { ratingsFile, readRatings } from './cve-ratings.ts'
 import { readMeta, type Meta } from './generation-meta.ts'
 import { createVulndbLayout, currentGeneration, hashOf, pieceFile, pieceOf, type VulndbLayout } from './layout.ts'
 import { openShard, type Shard, type StoredRow } from './shards.ts'
@@ -15,8 +15,8 @@ export interface Snapshot {
   rows(ecosystem: Ecosystem, names: readonly string[]): Promise<readonly StoredRow[]>
   /** Every name that has rows in an ecosystem; reads its whole table. @throws as `rows` */
   names(ecosystem: Ecosystem): Promise<readonly string[]>
-  /** The vectors of a CVE from any feed. */
-  vectors(cve: string): Promise<readonly string[]>
+  /** What any feed says of a CVE. */
+  ratings(cve: string): Promise<CveRating>
 }
 
 /** The compiled advisories. Each `open` gives the newest generation. */
@@ -68,9 +68,7 @@ function createCache<T extends { readonly sizeBytes: number }>(mostBytes: number
 function openSnapshot(place: VulndbLayout, meta: Meta): Snapshot {
   const folder = place.generation(meta.generation)
   const cached = createCache<Opened>(MOST_CACHED)
-  const vectors = createCache<{ readonly sizeBytes: number; readonly byCve: ReadonlyMap<string, readonly string[]> }>(
-    MOST_CACHED / 8,
-  )
+  const ratings = createCache<ReturnType<typeof readRatings>>(MOST_CACHED / 2)
 
   async function rowsOf(ecosystem: Ecosystem, name: string): Promise<readonly StoredRow[]> {
     const facts = meta.ecosystems[ecosystem]
@@ -95,25 +93,16 @@ function openSnapshot(place: VulndbLayout, meta: Meta): Snapshot {
         names.push(...openShard(await readFile(join(folder, ecosystem, pieceFile(piece)))).names())
       return names
     },
-    async vectors(cve) {
-      const piece = pieceOf(hashOf(cve), meta.vector_digits)
-      const { byCve } = await vectors(piece, async () => {
-        const bytes = await readFile(join(folder, '.cvss', pieceFile(piece))).catch((error: NodeJS.ErrnoException) => {
+    async ratings(cve) {
+      const path = ratingsFile(folder, cve, meta.vector_digits)
+      const { byCve } = await ratings(path, async () => {
+        const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
           if (error.code === 'ENOENT') return undefined
           throw error
         })
-        const text = bytes === undefined ? '' : (await promisify(gunzip)(bytes)).toString('utf8')
-        return {
-          sizeBytes: text.length,
-          byCve: new Map(
-            text
-              .split('\n')
-              .filter(line => line !== '')
-              .map(line => JSON.parse(line) as [string, readonly string[]]),
-          ),
-        }
+        return bytes === undefined ? { sizeBytes: 0, byCve: new Map() } : readRatings(bytes)
       })
-      return byCve.get(cve) ?? []
+      return byCve.get(cve) ?? {}
     },
   }
 }

@@ -7,11 +7,11 @@ import type { EcosystemFacts } from './tables.ts'
 import type { ThreatIntelStatus } from '../intel/threat-intel.ts'
 
 /**
- * What is loaded under one name: `osv/Debian`, `debian/tracker`, `updateinfo/almalinux9`, `kev`, `jar-index`. Times are
- * ISO 8601.
+ * What is loaded under one name: `osv/Debian`, `debian/tracker`, `updateinfo/almalinux9`, `nvd/2026`, `kev`,
+ * `jar-index`. Times are ISO 8601.
  */
 export interface SourceFacts {
-  readonly kind: 'osv' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss' | 'jar-index'
+  readonly kind: 'osv' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss' | 'nvd' | 'jar-index'
   /**
    * The date of the data: the newest change in them; where they have no dates, the one that came with them. Never the
    * day of the import. Empty where nothing says it.

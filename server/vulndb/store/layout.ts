@@ -9,7 +9,7 @@ import type { Layout } from '../../files/layout.ts'
  *     vulndb
  *     ├── 7/meta.json                      what was loaded, from when, how many
  *     ├── 7/debian-12/<00-ff>.ndjson.gz    advisories by package name; a small table has 16 pieces, or one called `all`
- *     ├── 7/.cvss/<00-ff>.ndjson.gz        vectors by CVE, for advisories without one
+ *     ├── 7/.cvss/<00-ff>.ndjson.gz        ratings by CVE, for advisories without one
  *     ├── 7/.epss/<00-ff>.ndjson.gz        exploit probability by CVE
  *     ├── 7/.kev/kev.ndjson.gz             known exploited vulnerabilities
  *     ├── 7/.jars/index                    releases of Java libraries by the SHA-1 of their jars
@@ -85,6 +85,9 @@ export function hashOf(name: string): string {
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193)
   return ((hash ^ (hash >>> 8) ^ (hash >>> 16)) & 255).toString(16).padStart(2, '0')
 }
+
+/** Every hash: `00` to `ff`. */
+export const HASHES: readonly string[] = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, '0'))
 
 /** The piece of a table for this hash: `1f`, `1`, or `all`. */
 export function pieceOf(hash: string, digits: Digits): string {

@@ -10,10 +10,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { gunzipSync, gzipSync } from 'node:zlib'
 import type { Entry, Sink, SkipCounts, Skipped } from '../advisory.ts'
 import type { Ecosystem } from '../match/ecosystems.ts'
-import { digitsFor, hashOf, pieceFile, pieceOf, type Digits } from './layout.ts'
+import { createCveRatings } from './cve-ratings.ts'
+import { digitsFor, hashOf, HASHES, pieceFile, pieceOf, type Digits } from './layout.ts'
 import { openShard, packShard, type StoredRow } from './shards.ts'
 
 /**
@@ -66,7 +66,6 @@ export interface Tables extends Sink {
 /** How many rows are kept in memory; more go to files. */
 const MOST_HELD = 150_000
 const PENDING = '.pending'
-const VECTORS = '.cvss'
 
 /**
  * Flushes everything to disk before a pointer names it: after a power cut a table without its bytes would read as
@@ -84,7 +83,7 @@ export function syncFolder(folder: string): void {
 export function createTables(folder: string): Tables {
   const held = new Map<Ecosystem, Map<string, StoredRow[]>>()
   const counts = new Map<Ecosystem, number>()
-  const vectors = new Map<string, readonly string[]>()
+  const ratings = createCveRatings()
   let heldRows = 0
   let rows = 0
   let skipped: SkipCounts = {}
@@ -194,23 +193,13 @@ export function createTables(folder: string): Tables {
     return facts.rows === 0 ? undefined : facts
   }
 
-  /** Vectors by CVE, joined with those of the generation before. */
-  function writeVectors(before: Before | undefined): Digits {
-    const old = before === undefined ? [] : readVectors(before)
-    const joined = new Map<string, readonly string[]>([...old, ...vectors])
-    const digits = digitsFor(joined.size)
-    writeByHash(join(folder, VECTORS), [...joined], digits)
-    return digits
-  }
-
   return {
     add,
     skip: (why: Skipped) => {
       skipped = { ...skipped, [why]: (skipped[why] ?? 0) + 1 }
     },
-    vector: (cve, list) => {
-      vectors.set(cve, [...new Set([...(vectors.get(cve) ?? []), ...list])].slice(0, 4))
-    },
+    vector: ratings.vector,
+    rate: ratings.rate,
     taken() {
       const answer = { rows, skipped }
       rows = 0
@@ -220,7 +209,7 @@ export function createTables(folder: string): Tables {
     finish(before, isNewest = () => true) {
       const names = [...new Set([...Object.keys(before?.ecosystems ?? {}), ...counts.keys()])].sort()
       const written = names.map(ecosystem => [ecosystem, writeEcosystem(ecosystem, before, isNewest)] as const)
-      const vectorDigits = writeVectors(before)
+      const vectorDigits = ratings.write(folder, before)
       rmSync(join(folder, PENDING), { recursive: true, force: true })
       held.clear()
       return {
@@ -239,38 +228,4 @@ function addTo(share: SourceShare | undefined, modified: string | undefined): So
     .sort()
     .at(-1)
   return { rows: (share?.rows ?? 0) + 1, ...(newest === undefined ? {} : { newest }) }
-}
-
-/** Every hash: `00` to `ff`. */
-const HASHES: readonly string[] = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, '0'))
-
-function readVectors({ folder, vectorDigits }: Before): (readonly [string, readonly string[]])[] {
-  return [...new Set(HASHES.map(hash => pieceOf(hash, vectorDigits)))]
-    .map(piece => join(folder, VECTORS, pieceFile(piece)))
-    .filter(path => existsSync(path))
-    .flatMap(path =>
-      gunzipSync(readFileSync(path))
-        .toString('utf8')
-        .split('\n')
-        .filter(line => line !== '')
-        .map(line => JSON.parse(line) as [string, readonly string[]]),
-    )
-}
-
-/** Writes lines that begin with their key. */
-export function writeByHash(
-  folder: string,
-  lines: readonly (readonly [key: string, ...rest: unknown[]])[],
-  digits: Digits,
-): void {
-  const pieces = new Map<string, string[]>()
-  for (const line of lines) {
-    const piece = pieceOf(hashOf(line[0]), digits)
-    const texts = pieces.get(piece) ?? []
-    texts.push(`${JSON.stringify(line)}\n`)
-    pieces.set(piece, texts)
-  }
-  mkdirSync(folder, { recursive: true })
-  for (const [piece, texts] of pieces)
-    writeFileSync(join(folder, pieceFile(piece)), gzipSync(texts.join(''), { level: 1 }))
 }

@@ -140,7 +140,7 @@ async function* filesOf(inner: InnerStream, room: Room): AsyncGenerator<OpenFile
   const peeked = await peek(inner.open())
   if (peeked === undefined) return
   const source = sourceOfStream(peeked.chunks, room)
-  const limits = { place, entries: MAX_PAYLOAD_ENTRIES }
+  const limits = { place, entries: MAX_PAYLOAD_ENTRIES, isChecked: true }
   try {
     if (isTar(peeked.head)) yield* tarFiles(source, limits)
     else if (isCpio(peeked.head)) yield* cpioFiles(source, limits)

@@ -40,13 +40,13 @@ export interface TarEntry {
  */
 export type Dialect = 'any' | 'gnu' | 'ustar'
 
-function octal(field: Buffer, what: string): number {
+function octal(field: Buffer, what: () => string): number {
   // Binary sizes begin at 8 GiB, above every limit; below that, only somebody who wants readers to differ writes them.
   // The same holds for blank fields: dpkg reads zero and goes on, ClamAV stops and calls the rest clean.
   const text = field.toString('latin1')
   const digits = /^ *([0-7]+)[ \0]*$/.exec(text)?.[1]
   return digits === undefined
-    ? malformed(`${what} is ${quote(text)}, which is not an octal number`)
+    ? malformed(`${what()} is ${quote(text)}, which is not an octal number`)
     : parseInt(digits, 8)
 }
 
@@ -99,7 +99,7 @@ function sumIsRight(header: Buffer, what: string): boolean {
   let sum = 256
   for (let i = 0; i < 148; i++) sum += header[i] ?? 0
   for (let i = 156; i < BLOCK; i++) sum += header[i] ?? 0
-  return sum === octal(header.subarray(148, 156), `${what}: a header checksum`)
+  return sum === octal(header.subarray(148, 156), () => `${what}: a header checksum`)
 }
 
 function text(bytes: Buffer, what: string): string {
@@ -165,7 +165,7 @@ export function readEntry(header: Buffer, ahead: Ahead, what: string): TarEntry 
   const name = ahead.name ?? prefix + text(header.subarray(0, 100), what)
   if (name === '') malformed(`${what} holds an entry without a name`)
   if (name.length > MAX_NAME) malformed(`${what} holds a name of more than ${MAX_NAME} characters`)
-  const size = octal(header.subarray(124, 136), `${what}: the size of ${quote(name)}`)
+  const size = octal(header.subarray(124, 136), () => `${what}: the size of ${quote(name)}`)
   if (ahead.size !== undefined && ahead.size !== size) {
     malformed(`${what} gives ${quote(name)} two different sizes, in its header and in a pax header`)
   }
@@ -210,7 +210,7 @@ export const isExtension = (flag: string): boolean => 'LKxg'.includes(flag)
 
 /** The size of a header that describes the next entry. */
 export function extensionSize(block: Buffer, flag: string, what: string): number {
-  const size = octal(block.subarray(124, 136), `${what}: the size of a header`)
+  const size = octal(block.subarray(124, 136), () => `${what}: the size of a header`)
   const [kind, most] =
     flag === 'L' || flag === 'K' ? (['GNU long name', MAX_NAME + 1] as const) : (['pax header', MAX_PAX] as const)
   if (size > most) malformed(`${what} holds a ${kind} of ${size} bytes, at most ${printBytes(most)} are allowed`)

@@ -26,6 +26,8 @@ export interface Image {
   readonly sections: readonly Section[]
   /** What is loaded into memory. */
   readonly segments: readonly Stretch[]
+  /** PE: what the addresses in its own tables are counted from. */
+  readonly baseAddress?: number
   /** PE: it is a .NET assembly. */
   readonly isManaged?: boolean
 }

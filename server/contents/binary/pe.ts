@@ -47,6 +47,7 @@ export async function openPe(file: OpenFile): Promise<Image | undefined> {
     wordBytes,
     sections,
     segments: sections,
+    baseAddress: base,
     isManaged: directory + 8 <= optionalBytes && numbers.u32(directory) !== 0,
   }
 }

@@ -1,6 +1,8 @@
 import type { Reader } from '../reader.ts'
+import { packedProgram } from './packed.ts'
 import { packageNote } from './package-note.ts'
+import { peVersion } from './pe-version.ts'
 import { programStrings } from './program-strings.ts'
 
 /** Native programs and libraries. */
-export const nativeReaders: readonly Reader[] = [packageNote, programStrings]
+export const nativeReaders: readonly Reader[] = [packedProgram, packageNote, peVersion, programStrings]

@@ -111,7 +111,7 @@ describe('package-lock.json', () => {
       'node_modules/lodash': { version: '4.17.20' },
       'node_modules/@babel/core': { version: '7.0.0', dev: true },
       'node_modules/a/node_modules/lodash': { version: '3.0.0' },
-      'node_modules/mine': { link: true, resolved: 'packages/mine' },
+      'node_modules/mine': { link: true, resolved: 'packages/mine', version: '9.9.9' },
       'packages/mine': { version: '9.9.9' },
       'packages/mine/node_modules/b': { version: '1.0.0' },
       'node_modules/alias': { name: 'real', version: '1.2.3' },

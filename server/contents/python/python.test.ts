@@ -63,6 +63,7 @@ describe('dist-info', () => {
   test.each([
     'Name: a\nVersion: 1\n',
     'Metadata-Version: 2\nName: a\n',
+    'Metadata-Version: 2\nName: a\n\nVersion: 1\n',
     'Metadata-Version: 2\nName: a b\nVersion: 1\n',
   ])('%j names nothing', async text => {
     expect(await read('a-1.dist-info/METADATA', text)).toEqual([])

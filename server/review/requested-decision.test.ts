@@ -10,11 +10,12 @@ function refusal(body: DecisionBody): string {
     return isRefusal(error) ? `${error.code}: ${error.message}` : String(error)
   }
 }
-const KNOWN = 'approve, accepted, accept_risk, exception, reject, upgrade_required'
+const KNOWN = 'approve, accepted, accept_risk, exception, false_positive, reject, upgrade_required'
 
 test.each<[DecisionBody, string]>([
   [{ decision: 'accepted', comment: 'c' }, 'accepted'],
   [{ action: 'reject', justification: 'c' }, 'reject'],
+  [{ decision: 'false_positive', justification: 'c', cve: 'CVE-2026-1' }, 'false_positive'],
   [{ decision: 'approve', justification: '\u200b', comment: 'seen' }, 'approve'],
   [{ decision: 'approve', justification: '理由' }, 'approve'],
   [{ decision: 'accept_risk', action: 'approve', justification: '', comment: 'as it was answered' }, 'accept_risk'],
@@ -37,6 +38,7 @@ test.each<[DecisionBody, string]>([
     { decision: 'approve', justification: ' \n' },
     'missing_justification: A decision needs a justification: say why in a sentence, as justification or comment.',
   ],
+  [{ decision: 'false_positive', justification: 'c' }, 'bad_decision: cves: It names the findings that are wrong.'],
   // what nobody sees says nothing
   [
     { decision: 'approve', justification: '\u00a0\u200b\u2003', comment: '\u3164\u2800\u202e' },

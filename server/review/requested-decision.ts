@@ -9,6 +9,7 @@ export const DECISIONS: Readonly<Record<string, Decision['action']>> = {
   accepted: 'approve',
   accept_risk: 'approve',
   exception: 'approve',
+  false_positive: 'approve',
   reject: 'reject',
   upgrade_required: 'reject',
 }
@@ -65,12 +66,15 @@ export function readRequestedDecision(body: DecisionBody, now: Date): RequestedD
     [body.justification, body.comment].map(text => text?.trim() ?? '').find(text => VISIBLE.test(text)) ??
     fail('missing_justification', { field: 'justification' })
   const expiresAt = readExpiry(body, now)
+  const cves = [...(body.cve === undefined ? [] : [body.cve]), ...(body.cves ?? [])]
+  if (decision === 'false_positive' && cves.length === 0)
+    fail('bad_decision', { field: 'cves', why: 'It names the findings that are wrong' })
   if (expiresAt !== undefined && DECISIONS[decision] === 'reject')
     fail('bad_expiry', { field: 'expires_at', why: 'a refusal does not end; leave it out' })
   return {
     decision,
     justification,
-    cves: [...(body.cve === undefined ? [] : [body.cve]), ...(body.cves ?? [])],
+    cves,
     arrivedAt: now.toISOString(),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(body.seen_at === undefined ? {} : { seenAt: new Date(body.seen_at).toISOString() }),

@@ -89,6 +89,9 @@ export function standOf(manifest: IndexedManifest, finding: Finding, now: Iso): 
   return refused === undefined ? { status: 'open' } : { status: 'refused', decision: refused }
 }
 
+/** Somebody here says that the finding is wrong: a statement of the site. */
+export const isFalsePositive = ({ decision }: Decision): boolean => decision === 'false_positive'
+
 /** A decision in one sentence, with who, when and until when. */
 export function printDecision({ decision, justification, by, at, expires_at }: Decision): string {
   return `${justification.trim()} (${decision} by ${by}, ${at.slice(0, 10)}${expires_at === undefined ? '' : `, until ${expires_at.slice(0, 10)}`})`

@@ -1,6 +1,7 @@
 import type { Finding, Severity } from '../core/findings.ts'
 import {
   carriedBy,
+  isFalsePositive,
   printDecision,
   standOf,
   vulnerabilitySource,
@@ -117,9 +118,16 @@ function componentOf(entry: Entry): Json {
   }
 }
 
-/** Decisions in the words of CycloneDX. No decision here says that a package is not affected, so neither does this. */
+/** Decisions in the words of CycloneDX. */
 function analysisOf({ status, decision }: Stand, finding: Finding): Json {
   if (decision === undefined) return { state: 'in_triage' }
+  if (status === 'accepted' && isFalsePositive(decision))
+    return {
+      state: 'false_positive',
+      detail: printDecision(decision),
+      firstIssued: decision.at,
+      lastUpdated: decision.at,
+    }
   const response =
     status === 'accepted' ? ['will_not_fix'] : finding.fixed_in === undefined ? ['can_not_fix'] : ['update']
   return {

@@ -1,5 +1,13 @@
 import type { Finding } from '../core/findings.ts'
-import { carriedBy, printDecision, standOf, vulnerabilitySource, type Entry, type Print } from './bill.ts'
+import {
+  carriedBy,
+  isFalsePositive,
+  printDecision,
+  standOf,
+  vulnerabilitySource,
+  type Entry,
+  type Print,
+} from './bill.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -13,6 +21,8 @@ function statusOf(entry: Entry, finding: Finding, now: string): Json {
       status: 'under_investigation',
       ...(finding.fixed_in === undefined ? {} : { status_notes: `Fixed in ${finding.fixed_in}.` }),
     }
+  if (status === 'accepted' && isFalsePositive(decision))
+    return { status: 'not_affected', impact_statement: printDecision(decision), timestamp: decision.at }
   const fix = finding.fixed_in === undefined ? 'No fix is known.' : UPGRADE(finding.fixed_in)
   return {
     status: 'affected',

@@ -444,6 +444,28 @@ describe('decisions are VEX', () => {
       ],
     })
   })
+  test('a false positive: not affected, in the words of who said so', async () => {
+    const { cyclonedx, openvex } = await decided({
+      decision: 'false_positive',
+      action: 'approve',
+      cve: 'CVE-2026-1',
+      covers: ['CVE-2026-1'],
+      ...said,
+    })
+    expect(cyclonedx.map(({ analysis }) => analysis as Json)).toEqual([
+      {
+        state: 'false_positive',
+        detail: 'Not reachable here. (false_positive by mae, 2026-03-01)',
+        firstIssued: said.at,
+        lastUpdated: said.at,
+      },
+      { state: 'in_triage' },
+    ])
+    expect((openvex.statements as Json[]).map(({ status, impact_statement: why }) => [status, why])).toEqual([
+      ['not_affected', 'Not reachable here. (false_positive by mae, 2026-03-01)'],
+      ['under_investigation', undefined],
+    ])
+  })
   test('an acceptance that has ended has no effect', async () => {
     stock.clock.set('2026-07-01T00:00:00Z')
     const { cyclonedx } = await decided({

@@ -165,7 +165,7 @@ export const review = contract({
   },
   'POST /security/packages/{name}/{version}/decide': {
     summary: 'Decides on one version in one distribution, or with `cve` on vulnerabilities of it.',
-    details: `\`approve\`, \`accepted\`, \`accept_risk\` and \`exception\` publish; \`reject\` and \`upgrade_required\` do not. ${IN_SEVERAL}`,
+    details: `\`approve\`, \`accepted\`, \`accept_risk\`, \`exception\` and \`false_positive\` publish; \`reject\` and \`upgrade_required\` do not. ${IN_SEVERAL}`,
     access: 'maintainer+',
     scoped: 'distribution',
     params: NameVersion,

@@ -47,6 +47,17 @@ export const DECISIONS = [
     ends: '',
   },
   {
+    id: 'false_positive',
+    key: 'f',
+    word: 'Report a false positive',
+    one: 'Publish; the ticked findings are wrong.',
+    many: 'Only for one package, with its findings ticked.',
+    verb: 'Report a false positive',
+    done: 'False positive reported',
+    publishes: true,
+    ends: '',
+  },
+  {
     id: 'upgrade_required',
     key: 'u',
     word: 'Require an upgrade',

@@ -266,7 +266,7 @@ describe('a document of one package', () => {
         evidence: { occurrences: [{ location: 'opt/app/node_modules/@a/b/package.json' }] },
         properties: [
           { name: 'gatehouse:presence', value: 'shipped' },
-          { name: 'gatehouse:rule', value: 'package-json' },
+          { name: 'gatehouse:rule', value: 'npm-package-json' },
           { name: 'gatehouse:confidence', value: 'certain' },
         ],
       },

@@ -1,6 +1,6 @@
 import { artifactsNamed, homesOf } from './known-artifacts.ts'
 import { bundleName, type Manifest } from './manifest.ts'
-import type { Coordinates, JarEvidence, JavaNames, NameParts } from './coordinates.ts'
+import { isCalled, type Coordinates, type JarEvidence, type JavaNames, type NameParts } from './coordinates.ts'
 
 /** What a jar may be, by what is not its pom. */
 export interface Candidate extends Coordinates {
@@ -62,7 +62,7 @@ function known(artifact: string, { folders, names }: NamedBy): Coordinates[] {
 
 /** Of several with one module name, those that the file name says, or the vendor; else all. */
 function narrowed(all: readonly Coordinates[], { parts, manifest }: NamedBy): readonly Coordinates[] {
-  const byFile = all.filter(({ artifact }) => parts.some(part => part.name === artifact))
+  const byFile = all.filter(one => parts.some(part => isCalled(part.name, one)))
   const left = byFile.length > 0 ? byFile : all
   if (new Set(left.map(({ artifact }) => artifact)).size > 1) return left
   const vendor = manifest.get('implementation-vendor-id')
@@ -116,10 +116,17 @@ function byTitle(jar: NamedBy): Candidate[] {
   return said === undefined ? [] : [{ group: vendor, artifact: said, rule: 'manifest-title', confidence: 'probable' }]
 }
 
+/** The known coordinates that a name is made of: `com.squareup.okhttp3.okhttp`. */
+function withGroup(name: string, { names }: NamedBy): Coordinates[] {
+  return [...name.matchAll(/\./g)]
+    .map(({ index }) => ({ group: name.slice(0, index), artifact: name.slice(index + 1) }))
+    .filter(({ group, artifact }) => homesOf(artifact).includes(group) || names.groupsOf(artifact).includes(group))
+}
+
 /** By its file name, read in the way that gives the longest artifactId that is known. */
 function byFileName(jar: NamedBy): Candidate[] {
   for (const { name: artifact } of jar.parts.toSorted((a, b) => b.name.length - a.name.length)) {
-    const found = known(artifact, jar)
+    const found = [...withGroup(artifact, jar), ...known(artifact, jar)]
     if (found.length > 0) return found.map(one => ({ ...one, rule: 'file-name', confidence: 'probable' }))
   }
   return []

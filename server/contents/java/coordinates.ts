@@ -15,6 +15,12 @@ export interface NameParts {
   readonly version: string | undefined
 }
 
+/** Whether a file is called by an artifact: `okhttp`, or as Quarkus does, `com.squareup.okhttp3.okhttp`. */
+export function isCalled(name: string, { group, artifact }: Coordinates): boolean {
+  const called = name.toLowerCase()
+  return called === artifact.toLowerCase() || called === `${group}.${artifact}`.toLowerCase()
+}
+
 /** What the loaded vulnerability data know about Java libraries. */
 export interface JavaNames {
   /** The groups under which an artifactId has advisories. */

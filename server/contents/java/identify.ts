@@ -1,6 +1,6 @@
 import type { Found } from '../reader.ts'
 import { candidatesOf, evidenceOf, type Candidate, type NamedBy } from './candidates.ts'
-import { NO_NAMES, type Coordinates, type NameParts, type Release } from './coordinates.ts'
+import { isCalled, NO_NAMES, type Coordinates, type NameParts, type Release } from './coordinates.ts'
 import { JAVA_ENDING, type JarName } from './file-name.ts'
 import { isKnownLog4j, type Log4j } from './log4j.ts'
 import { manifestVersion, type Manifest } from './manifest.ts'
@@ -36,13 +36,13 @@ const spelled = (version: string): string =>
 const isSame = (a: string, b: string): boolean => spelled(a) === spelled(b)
 
 /** The version in the file name, where the file is called by this artifact. */
-const versionInName = (parts: readonly NameParts[], artifact: string): string | undefined =>
-  parts.find(part => part.name.toLowerCase() === artifact.toLowerCase() && part.version !== undefined)?.version
+const versionInName = (parts: readonly NameParts[], coordinates: Coordinates): string | undefined =>
+  parts.find(part => part.version !== undefined && isCalled(part.name, coordinates))?.version
 
 /** What pom files in it say; and the version in its name, where that differs from the pom of the same artifact. */
 function byFiles({ path, name, stated }: Jar): Found[] {
   return stated.flatMap(one => {
-    const inName = versionInName(name.parts, one.artifact)
+    const inName = versionInName(name.parts, one)
     const found: Found = {
       ...maven(one),
       version: one.version,
@@ -64,7 +64,7 @@ export function foundBy(
 ): Found[] {
   const inManifest = manifestVersion(manifest)
   return candidates.flatMap(({ group, artifact, rule, confidence, version }): Found[] => {
-    const said = [version, versionInName(parts, artifact), inManifest].filter(one => one !== undefined)
+    const said = [version, versionInName(parts, { group, artifact }), inManifest].filter(one => one !== undefined)
     const versions = said.filter((one, at) => said.findIndex(other => isSame(other, one)) === at)
     const base = { ...maven({ group, artifact }), presence: 'shipped', rule } as const
     if (versions.length === 0) return [{ ...base, version: undefined, confidence }]
@@ -136,7 +136,7 @@ async function itself(jar: Jar): Promise<Found[]> {
  */
 export async function identify(jar: Jar): Promise<Found[]> {
   const isStated = new Set(jar.stated.map(key))
-  const isOwn = jar.stated.some(({ artifact }) => jar.name.parts.some(part => part.name === artifact))
+  const isOwn = jar.stated.some(one => jar.name.parts.some(part => isCalled(part.name, one)))
   // one pom and no other name: a renamed jar
   const own = isOwn ? [] : (await itself(jar)).filter(one => !isStated.has(`${one.namespace ?? ''}:${one.name}`))
   const isRenamed = jar.stated.length === 1 && own.every(({ type }) => type === 'generic')

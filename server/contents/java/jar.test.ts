@@ -184,9 +184,21 @@ describe('what a jar is', () => {
     expect(await at('widget-core-1.2.jar', ['com/other/A'])).toEqual([':widget-core@1.2 file-name?-'])
     expect(await at('tool-1.jar', ['com/second/A'])).toEqual(['com.second:tool@1 file-name?'])
     expect(await at('unheard-of-1.jar', ['org/widgets/A'])).toEqual([':unheard-of@1 file-name?-'])
+    expect(await at('org.widgets.widget-core-1.2.jar', ['z/A'])).toEqual(['org.widgets:widget-core@1.2 file-name?'])
     expect(await at('xercesImpl-2.11.0.jar', ['org/apache/xerces/A'])).toEqual(['xerces:xercesImpl@2.11.0 file-name?'])
     expect(await at('log4j-1.2-api-2.14.1.jar', ['org/apache/log4j/A'])).toEqual([
       'org.apache.logging.log4j:log4j-1.2-api@2.14.1 file-name?',
+    ])
+  })
+
+  test('as Quarkus calls jars, with their group', async () => {
+    const manifest = { 'Automatic-Module-Name': 'okhttp3' }
+    expect(await printed('lib/com.squareup.okhttp3.okhttp-4.9.1.jar', { manifest, classes: ['okhttp3/A'] })).toEqual([
+      'com.squareup.okhttp3:okhttp@4.9.1 module-name',
+    ])
+    expect(await printed('lib/g.a-1.jar', { poms: ['g:a:1', 'g:part:2'] })).toEqual([
+      'g:a@1 pom-properties',
+      'g:part@2 pom-properties',
     ])
   })
 

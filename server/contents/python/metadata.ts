@@ -55,11 +55,14 @@ function recorded(text: string, site: string): string[] {
 }
 
 /** The modules that a project says to have, one a line. */
-const modules = (text: string, site: string): string[] =>
-  [...linesOf(text)]
-    .slice(0, MOST_PLACES)
-    .filter(line => /^[\w./]+$/.test(line))
-    .flatMap(name => [site + name, `${site}${name}.py`])
+function modules(text: string, site: string): string[] {
+  const places: string[] = []
+  for (const line of linesOf(text)) {
+    if (/^[\w./]+$/.test(line)) places.push(site + line, `${site}${line}.py`)
+    if (places.length >= MOST_PLACES) break
+  }
+  return places
+}
 
 /** Another file of the folder that says where the code is: METADATA's row counts as shipped if it is there. */
 const evidence = (file: string, placesOf: (text: string, site: string) => string[]): Reader =>

@@ -265,4 +265,27 @@ describe('the cache', () => {
     expect([await next.known(carrier), opened]).toEqual([answers[0], 2])
     expect(await readdir(cache)).toEqual([expect.stringContaining('1.1')])
   })
+
+  test('data that come later name a jar that was read before, without reading it again', async () => {
+    const bytes = await buildDeb({ name: 'lib', version: '1', files: { 'opt/x.jar': zip({ 'a/B.class': 'x' }) } })
+    const file = await spoolBytes(folder, 'lib.deb', bytes)
+    let names = NO_NAMES
+    const contents = createContents({
+      pool: { locate: () => Promise.reject(new Error('it was read again')) },
+      formats: () => deb,
+      folder: join(folder, 'late'),
+      incoming: folder,
+      version: '1.0',
+      javaNames: async () => names,
+    })
+    const purls = ({ components }: Contents): string[] => components.map(({ purl }) => purl)
+    expect(purls(await contents.read({ format: deb, file }, idle))).toEqual(['pkg:generic/x'])
+    names = { ...NO_NAMES, releasesOf: () => [{ group: 'g', artifact: 'a', version: '1' }] }
+    const carrier = {
+      ref: { format: 'deb', name: 'lib', version: '1', arch: 'amd64', codename: 'jammy' as Codename },
+      files: [{ path: 'lib.deb', blob: { ...file.blob, sha256: sha256(file.blob.sha256) } }],
+    } as const
+    expect(purls(await contents.of(carrier, idle))).toEqual(['pkg:maven/g/a@1'])
+    expect(await contents.known(carrier)).toMatchObject({ components: [{ rule: 'sha1', path: 'opt/x.jar' }] })
+  })
 })

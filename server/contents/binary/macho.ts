@@ -32,9 +32,12 @@ export async function slicesIn(file: OpenFile): Promise<OpenFile[]> {
   const bytes = await file.read(8, slicesOf(file.head) * rowBytes)
   const { u32, word } = numbersIn(bytes, { isBigEndian: true, wordBytes: rowBytes === 32 ? 8 : 4 })
   const slices: OpenFile[] = []
+  let total = 0
   for (let at = 0; at < slicesOf(file.head) * rowBytes; at += rowBytes) {
     u32(at)
     const [offset, size] = [word(at + 8), word(at + (rowBytes === 32 ? 16 : 12))]
+    total += size
+    if (total > file.size) malformed('the programs in it overlap, or lie past its end')
     slices.push(await fileWithin(file, { path: file.path, offset, size }))
   }
   return slices

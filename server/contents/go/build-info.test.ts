@@ -139,8 +139,9 @@ test('a program that names no module says so, a tool of Go and a single file nee
   const why = 'It is a program in Go that does not name the modules it was built from.'
   const answer = (bytes: Buffer) => findings(goReaders, 'usr/bin/gh', bytes)
   const gopath = elf([section(inline('path\tgithub.com/cli/cli/cmd/gh\nbuild\t-compiler=gc', 'go1.19.8'))])
+  const own = "It is the program's own module, and was not built from a release."
   expect(await answer(gopath)).toEqual({
-    found: [stdlib],
+    found: [stdlib, { ...stdlib, namespace: 'github.com/cli/cli/cmd', name: 'gh', version: undefined, unasked: own }],
     unopened: [{ path: 'usr/bin/gh', size: gopath.length, why }],
   })
   const old = elf([TEXT, section(Buffer.alloc(40), '.gopclntab')])
@@ -173,6 +174,23 @@ test('cut and damaged build information is refused', async () => {
   for (const bytes of damaged.slice(1)) await expect(findings(goReaders, 'a', bytes)).rejects.toThrow(Malformed)
   // a version of no bytes is none
   expect(await findings(goReaders, 'a', damaged[0] ?? whole)).toEqual([])
+})
+
+test('a program that repeats the magic, or loads the same bytes again and again, is refused', async () => {
+  const repeated = Buffer.alloc(64 * 2000, Buffer.concat([MAGIC, Buffer.from([8, 0]), Buffer.alloc(48)]))
+  const many = Buffer.concat([elf([section(Buffer.alloc(8))], { isBare: true }), repeated])
+  // the one segment reaches to the end of the file
+  many.writeUInt32LE(many.length - 0x4000, 64 + 32)
+  await expect(findings(goReaders, 'a', many)).rejects.toThrow('again and again')
+  const parts = Array.from({ length: 5 }, () => section(Buffer.alloc(8)))
+  const overlapping = elf(parts, { isBare: true })
+  for (let row = 0; row < parts.length; row++) overlapping.writeUInt32LE(overlapping.length - 1, 64 + 56 * row + 32)
+  await expect(findings(goReaders, 'a', overlapping)).rejects.toThrow('its segments overlap')
+  const slice = machO([section(inline(), '__go_buildinfo')])
+  const twice = fat([slice, slice])
+  twice.writeUInt32BE(8 + 40, 8 + 20 + 8)
+  twice.writeUInt32BE(twice.length - 48, 8 + 20 + 12)
+  await expect(findings(goReaders, 'a', twice)).rejects.toThrow('overlap')
 })
 
 test('whatever the bytes are, the answer is components or a refusal', async () => {

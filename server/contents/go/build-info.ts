@@ -71,17 +71,24 @@ function modulesIn(text: string): Found[] {
   })
 }
 
-/** The tools of Go itself name no module, and are what they are named. */
-const isTool = (modules: string): boolean => /^path\tcmd\//.test(modules)
-const isAlone = (modules: string): boolean => /^path\tcommand-line-arguments$/m.test(modules)
+/** The package that was built; undefined for a tool of Go itself and for single files, which are in no module. */
+function programIn(modules: string): string | undefined {
+  const [, path] = /^path\t([^\t\n]+)$/m.exec(modules) ?? []
+  return path === 'command-line-arguments' || path?.startsWith('cmd/') === true ? undefined : path
+}
 
 const isMade = (image: Image): boolean => MARKS.some(mark => sectionOf(image, mark) !== undefined)
 
 function foundIn({ goVersion, modules }: BuildInfo): { readonly found: Found[]; readonly isNameless: boolean } {
   const named = modulesIn(modules)
+  const program = programIn(modules)
+  const own =
+    named.length > 0 || program === undefined
+      ? []
+      : [moduleFound(program, undefined, { ...SHIPPED, unasked: NOT_RELEASED })]
   return {
-    found: [stdlibFound(goVersion), ...named].filter(isNamed),
-    isNameless: named.length === 0 && !isTool(modules) && !isAlone(modules),
+    found: [stdlibFound(goVersion), ...own, ...named].filter(isNamed),
+    isNameless: named.length === 0 && (program !== undefined || modules === ''),
   }
 }
 

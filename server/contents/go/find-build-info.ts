@@ -16,6 +16,8 @@ const [BIG_ENDIAN, INLINE] = [1, 2]
 const MOST_VERSION = 1000
 const MOST_MODULES = 16 * 2 ** 20
 const WINDOW = 2 ** 20
+/** Real programs have one or two; what is made of nothing else must not take hours. */
+const MOST_MAGICS = 1000
 
 const SECTIONS = ['.go.buildinfo', '__go_buildinfo']
 
@@ -109,10 +111,16 @@ async function buildInfoAt(image: Image, at: number): Promise<BuildInfo | undefi
  */
 export async function findBuildInfo(image: Image): Promise<BuildInfo | undefined> {
   let damage: Malformed | undefined
+  let magics = 0
+  // segments that lie over each other would be read again and again
+  let left = 2 * image.file.size
   for (const place of placesOf(image)) {
+    left -= place.size
+    if (left < 0) malformed('its segments overlap')
     if (place.offset + place.size > image.file.size) damage ??= new Malformed('a section of it lies past its end')
     if (place.offset >= image.file.size) continue
     for await (const at of magicsIn(image, place)) {
+      if (++magics > MOST_MAGICS) malformed('it begins build information of Go again and again')
       try {
         const info = await buildInfoAt(image, at)
         if (info !== undefined) return info

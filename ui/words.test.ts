@@ -21,3 +21,9 @@ test('a step for which the policy asked for a review holds the package; once som
     'Gate: CVE scan warned, Publish holds it',
   )
 })
+
+test('what could not be opened in a package is no fault of an engine', () => {
+  const partial = { ...asks, passed: false, holds: false, verdict: 'partial', detail: 'unavailable' }
+  expect(gateInWords(marks(partial, 'pending_review'))).toBe('Gate: CVE scan holds it, Publish holds it')
+  expect(gateInWords(marks(partial, 'published'))).toBe('Gate: CVE scan warned')
+})

@@ -42,6 +42,8 @@ interface Answer {
 }
 
 function markOf(step: Answer, state: State): Mark {
+  // what could not be opened is no fault of an engine
+  if (step.verdict === 'partial') return state === 'pending_review' ? 'held' : 'warned'
   // never read as clean, whatever the rest of the answer says
   if (step.verdict === 'unavailable' || step.detail === 'unavailable' || step.verdict === 'no_data')
     return 'unavailable'

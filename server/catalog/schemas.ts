@@ -81,6 +81,18 @@ export const StepSchema = Type.Object({
   holds: Type.Boolean({ description: 'Whether the policy asked for a review because of this step.' }),
 })
 
+/** What a package carries inside, in short. */
+const ContentsSchema = Type.Object(
+  {
+    shipped: Type.Integer(),
+    declared: Type.Integer({ description: 'Components that a file only wants: listed, and not judged.' }),
+    unopened: Type.Array(Type.Object({ path: Text, size: Type.Integer(), why: Text })),
+    more: Type.Optional(Type.Integer({ description: 'How many more were not opened.' })),
+    cut: Type.Optional(Type.String({ description: 'Why the rest of the package was not read.' })),
+  },
+  { description: 'Absent where nothing inside has a name, and all of it was read.' },
+)
+
 /** The reports of the gate, step by step. */
 export const ValidationSchema = Type.Object({
   passed: Type.Boolean(),
@@ -88,6 +100,7 @@ export const ValidationSchema = Type.Object({
   deps_missing: Names,
   publication: Text,
   steps: Type.Array(StepSchema),
+  contents: Type.Optional(ContentsSchema),
 })
 
 /** One row of a package list. */

@@ -2,7 +2,7 @@ import { whyOf } from '../core/why.ts'
 import { named, type Named } from '../core/identity.ts'
 import { printAlternatives } from '../core/relation.ts'
 import { whatClientsSee, type Manifest, type PackageKind, type State } from '../core/manifest.ts'
-import type { Report, StepName } from '../core/report.ts'
+import type { ContentsRecord, Report, StepName } from '../core/report.ts'
 import { wasScanned } from '../core/review.ts'
 import type { Finding, Severity } from '../core/findings.ts'
 import { sayRatedBy } from '../core/rated-by.ts'
@@ -113,11 +113,14 @@ export interface ValidationView {
   readonly cve_status: string
   readonly steps: readonly StepView[]
   readonly deps_missing: readonly string[]
+  /** What it carries inside; absent where nothing in it has a name, and all of it was read. */
+  readonly contents?: ContentsRecord
   /** What its state means for clients. */
   readonly publication: string
 }
 
 function validation(manifest: IndexedManifest): ValidationView {
+  const contents = manifest.reports.find(({ step }) => step === 'vulnerabilities')?.contents
   return {
     passed:
       manifest.state === 'published' ||
@@ -125,6 +128,7 @@ function validation(manifest: IndexedManifest): ValidationView {
     cve_status: CVE_STATUS[manifest.state],
     steps: manifest.reports.map(stepView),
     deps_missing: manifest.reports.flatMap(report => report.missing ?? []),
+    ...(contents === undefined ? {} : { contents }),
     publication: whatClientsSee(manifest.state),
   }
 }

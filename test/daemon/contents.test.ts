@@ -87,6 +87,11 @@ test('what cannot be opened is held, and named in the report and in bills', asyn
   expect(answer).toEqual({ status: 'pending_review', word: 'partial', cves: [], isServed: false })
   const { body } = await daemon.call('GET', `/artifacts/${name}/1.0`, { token })
   expect(JSON.stringify(body)).toContain('opt/app/data.zip!/app.jar (1 bytes) in it was not opened: It is encrypted.')
+  expect((body.validation as { contents?: object }).contents).toEqual({
+    shipped: 0,
+    declared: 0,
+    unopened: [{ path: 'opt/app/data.zip!/app.jar', size: 1, why: 'It is encrypted.' }],
+  })
   const { body: bill } = await daemon.call('GET', `/sbom/${name}/1.0`, { token })
   expect(JSON.stringify(bill)).toContain('opt/app/data.zip!/app.jar')
 })

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
+import { buildZip } from '../support/zip.ts'
 import { noBrowser } from './support/browser.ts'
 import { expectFine, signInAt, visits } from './support/visits.ts'
 
@@ -43,6 +44,27 @@ describe.skipIf(noBrowser !== undefined)('the console says what is so', () => {
     expect(await page.getByText('A quiet day').count()).toBe(0)
     await page.goto(`${daemon.url}/#/vulnerabilities`)
     await page.getByText('2 packages were not looked at.').waitFor()
+    await expectFine(page)
+  })
+
+  test('the drawer of a package lists what it carries, and what in it was not opened, with path and size', async () => {
+    const files = {
+      'opt/app/node_modules/b/package.json': '{"name":"b","version":"1.0.0"}',
+      'opt/app/node_modules/b/index.js': '1',
+      'opt/app/requirements.txt': 'a==1\n',
+      'opt/app/data.zip': buildZip([{ name: 'secret.jar', body: 'text', flags: 1 }]),
+    }
+    await daemon.upload(await buildDeb({ name: 'carrier', version: '1.0', files }), {
+      token: admin,
+      distribution: 'bookworm',
+    })
+    await signIn('#/packages?pick=carrier')
+    const drawer = page.getByRole('complementary', { name: 'carrier' })
+    await drawer.getByText('1 component is shipped; 1 more is only declared, and not judged.').waitFor()
+    await drawer
+      .getByRole('listitem')
+      .filter({ hasText: /opt\/app\/data\.zip!\/secret\.jar\s*, 4\sbytes\. It is encrypted\./ })
+      .waitFor()
     await expectFine(page)
   })
 

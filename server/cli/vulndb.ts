@@ -44,7 +44,7 @@ status  says what is loaded, of when, and how far it covers each distribution.
 import  loads a bundle or files of upstreams into REPOS_ROOT, also while the service runs: it takes them up at its next scan.
 make    puts the files of a folder into a bundle for a site without internet. Lay them out so:
         osv/<Ecosystem>/all.zip  debian/tracker.json  alpine/<release>/<repository>.json  updateinfo/<codename>/*.xml.gz
-        nvd/nvdcve-2.0-YEAR.json.gz  kev/known_exploited_vulnerabilities.json  epss/epss_scores-YYYY-MM-DD.csv.gz  jars/*.index
+        nvd/nvdcve-2.0-YEAR.json.gz  csaf/*  kev/known_exploited_vulnerabilities.json  epss/epss_scores-YYYY-MM-DD.csv.gz  jars/*.index
         grype/*  trivy/*  clamav/*
         The secret key's passphrase, when it has one, is asked for in VULNDB_PASSPHRASE.
 jars    asks a Maven repository (an address, or a folder in its layout) for the SHA-1 of every version of the artifacts that the loaded data
@@ -172,6 +172,7 @@ const UPSTREAM: readonly (readonly [path: RegExp, source: string, licence: strin
   [/^debian\//, 'Debian security tracker', 'free'],
   [/^alpine\//, 'Alpine secdb', 'free'],
   [/^nvd\//, 'NVD', 'public domain'],
+  [/^csaf\//, 'CSAF', "of each publisher's own"],
   [/^kev\//, 'CISA KEV', 'CC0-1.0'],
   [/^epss\//, 'FIRST EPSS', 'free to use, cite FIRST'],
   [/^jars\//, 'a Maven repository', 'names and digests'],

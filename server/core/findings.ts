@@ -61,8 +61,39 @@ export interface Finding {
   readonly cvss?: { readonly version: string; readonly vector: string; readonly score: number }
   /** Pages about it, a few at most. */
   readonly references?: readonly string[]
+  /** The vendor's word about a fix that is not there: `Debian: Minor issue (postponed).` */
+  readonly vendor_says?: string
   /** Not a weakness: a record of malicious packages names this version. */
   readonly malicious?: true
+}
+
+/** A vendor's word that a package does not have a vulnerability, though something else says that it has. */
+export interface Denied {
+  readonly id: string
+  readonly package: string
+  /** `Red Hat: not affected: the vulnerable code is not in it.` */
+  readonly said: string
+  /** Where that was loaded from: `csaf/red-hat`, `debian/tracker`. */
+  readonly source: string
+}
+
+/**
+ * The findings without those that a vendor's word closes: what other engines alone found, under any of its names.
+ * @returns also the denials that closed one
+ */
+export function closeDenied(
+  findings: readonly Finding[],
+  denied: readonly Denied[],
+  engine: string,
+): { readonly findings: readonly Finding[]; readonly closed: readonly Denied[] } {
+  const denialOf = (finding: Finding): Denied | undefined =>
+    finding.detected_by.includes(engine)
+      ? undefined
+      : denied.find(one => one.package === finding.package && namesOf(finding).includes(one.id))
+  return {
+    findings: findings.filter(finding => denialOf(finding) === undefined),
+    closed: findings.map(denialOf).filter(one => one !== undefined),
+  }
 }
 
 /** Whether the package itself is the attack: OSV's records of malicious packages are called `MAL-…`. */

@@ -1,4 +1,4 @@
-import type { Finding } from './findings.ts'
+import type { Denied, Finding } from './findings.ts'
 
 /** The gate's steps in the specification's order. */
 export const STEP_NAMES = ['format', 'provenance', 'antivirus', 'vulnerabilities', 'signature', 'dependencies'] as const
@@ -56,6 +56,8 @@ export interface Report {
   /** One sentence for people: the thing, the rule, the way out. */
   readonly said: string
   readonly findings?: readonly Finding[]
+  /** Vulnerabilities that a vendor's word closed, with that word. */
+  readonly denied?: readonly Denied[]
   readonly engines?: readonly EngineRecord[]
   /** Absent where the package carries nothing that has a name, and all of it was read. */
   readonly contents?: ContentsRecord

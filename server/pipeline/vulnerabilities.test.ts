@@ -63,6 +63,25 @@ test('findings of old data never say that the package is served while it is held
   ])
 })
 
+test("a vendor's word closes what another engine alone found, and is said", async () => {
+  const denied = [{ id: 'CVE-1', package: 'p', said: 'Red Hat: not affected.', source: 'csaf/red-hat' }]
+  const first = engine('osv', 'covered')
+  const vendor: VulnerabilityScanner = {
+    ...first,
+    scan: async (one, signal) => ({ ...(await first.scan(one, signal)), denied }),
+  }
+  const found = (...by: string[]) => engine('x', 'covered', [{ ...finding('CVE-1', 'critical'), detected_by: by }])
+  const { report, state } = await judge([vendor, found('x')])
+  expect([report.said, report.findings, report.denied, state]).toEqual([
+    'osv covered. x covered. CVE-1 does not count: Red Hat: not affected.',
+    undefined,
+    denied,
+    'published',
+  ])
+  // the engine that knows the vendor's word found it nevertheless
+  expect((await judge([vendor, found('osv', 'x')])).state).toBe('quarantined')
+})
+
 test('malicious code is named and blocked, whatever the severities of the policy say', async () => {
   const engines = [engine('a', 'covered', [{ ...finding('MAL-2024-1', 'critical'), malicious: true }])]
   expect(await judge(engines, { critical: 'allow' })).toMatchObject({

@@ -1,7 +1,7 @@
 import { recordOf as contentsRecord, sayPartial, type Contents } from '../contents/component.ts'
 import { askedOf } from '../contents/asked.ts'
 import { isOwnPlace, type Owner } from '../contents/ownership.ts'
-import { isMalicious, mergeFindings, SEVERITIES, type Finding } from '../core/findings.ts'
+import { closeDenied, isMalicious, mergeFindings, SEVERITIES, type Denied, type Finding } from '../core/findings.ts'
 import { crossChecked, hardestAction, missingCatalogues, uploadAction, policyOf } from '../core/policy.ts'
 import type { EngineRecord, Report } from '../core/report.ts'
 import {
@@ -177,6 +177,13 @@ function withContents(report: Report, contents: Contents, owner: Owner): Report 
     : { ...known, said, outcome: 'unavailable', verdict: 'partial' }
 }
 
+/** Says what a vendor's word closed. */
+function withDenied(report: Report, closed: readonly Denied[]): Report {
+  const said = closed.slice(0, 5).map(one => ` ${one.id} does not count: ${one.said}`)
+  const more = closed.length > 5 ? ` ${closed.length - 5} more do not count for such reasons.` : ''
+  return closed.length === 0 ? report : { ...report, said: `${report.said}${said.join('')}${more}` }
+}
+
 async function isAsked({ isPresent }: VulnerabilityScanner): Promise<boolean> {
   return isPresent === undefined || (await isPresent())
 }
@@ -218,15 +225,27 @@ export function vulnerabilitiesStep(scanners: readonly VulnerabilityScanner[], e
           }
         }),
       )
-      const merged = mergeFindings(answers.map(answer => answer.findings))
+      const all = mergeFindings(answers.map(answer => answer.findings))
+      const { findings: merged, closed } = answers.reduce<ReturnType<typeof closeDenied>>(
+        (sofar, { id, denied = [] }) => {
+          const next = closeDenied(sofar.findings, denied, id)
+          return { findings: next.findings, closed: [...sofar.closed, ...next.closed] }
+        },
+        { findings: all, closed: [] },
+      )
       const { cve_policy } = subject.settings
       const { findings, without } =
         enrich === undefined || !cve_policy.auto_enrich || merged.length === 0
           ? { findings: merged, without: [] }
           : await enrich(merged)
       return {
-        ...withContents(reportOf([...answers, ...unasked(without, cve_policy)], findings, subject), contents, owner),
+        ...withContents(
+          withDenied(reportOf([...answers, ...unasked(without, cve_policy)], findings, subject), closed),
+          contents,
+          owner,
+        ),
         engines: answers.map(recordOf),
+        ...(closed.length === 0 ? {} : { denied: closed }),
       }
     },
   }

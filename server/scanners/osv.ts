@@ -99,6 +99,13 @@ function sayCleared(
   return [...new Set(said)].slice(0, MOST_NAMED)
 }
 
+/** What a vendor denies although another record names it, a sentence each. */
+const sayDenied = (denied: NonNullable<Matched['denied']>): string[] =>
+  denied
+    .filter(({ isDisputed }) => isDisputed)
+    .slice(0, MOST_NAMED)
+    .map(({ id, said }) => `${id} does not count: ${said}`)
+
 /** What other feeds say of the CVE, where its own advisories have no word. */
 async function rate(finding: Finding, ecosystem: string, snapshot: Snapshot): Promise<Finding> {
   const cve = cveOf(finding.id)
@@ -247,6 +254,7 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
         const open = answer.findings.filter(finding => !isCleared(query, finding))
         return at === undefined ? open : open.map(finding => ({ ...finding, at }))
       })
+      const denied = isKnown ? (answers[0]?.denied ?? []) : []
       const isNamed = !isKnown || answers[0]?.isNamed === true
       return {
         ...joinCoverage({
@@ -256,9 +264,10 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
             languageCoverage(ecosystem, known(snapshot)),
           ),
           gaps: gapsOf(queries.filter((_, at) => answers[at]?.isUnreadable === true)),
-          notes: sayCleared(queries, answers),
+          notes: [...sayCleared(queries, answers), ...sayDenied(denied)],
         }),
         findings,
+        ...(denied.length === 0 ? {} : { denied: denied.map(({ isDisputed: _, ...one }) => one) }),
       }
     },
   }

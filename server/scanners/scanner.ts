@@ -1,5 +1,5 @@
 import type { Distribution } from '../core/repository.ts'
-import type { Finding, FoundIn } from '../core/findings.ts'
+import type { Denied, Finding, FoundIn } from '../core/findings.ts'
 import type { PackageIdentity } from '../core/identity.ts'
 import type { Description } from '../core/manifest.ts'
 import type { InnerStream } from '../formats/format.ts'
@@ -77,6 +77,8 @@ export interface VulnerabilityAnswer {
   /** For each language of what it carries inside. */
   readonly ecosystems?: readonly EcosystemCoverage[]
   readonly findings: readonly Finding[]
+  /** What vendors deny of the package, for what other engines find. */
+  readonly denied?: readonly Denied[]
   /** The program that answered, for engines that are programs. */
   readonly binary?: { readonly path: string; readonly sha256: string; readonly version: string }
 }

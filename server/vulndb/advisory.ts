@@ -57,6 +57,8 @@ export interface Row {
   readonly archs?: readonly string[]
   /** The package is known not to be affected: overrides advisories of a lower rank. */
   readonly safe?: true
+  /** The vendor's own sentence, about a fix that is not there or why it is not affected. */
+  readonly said?: string
 }
 
 const BUGFIX = /^(?:[A-Z]{2}(?:BA|EA)|(?:open)?SUSE-[RFO]U)-/

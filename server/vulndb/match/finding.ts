@@ -120,6 +120,7 @@ export function findingOf(
   const references = [...new Set(advisories.flatMap(advisory => advisory.references ?? []))].slice(0, MOST_LISTED)
   const summary = advisories.map(advisory => advisory.summary).find(text => text !== undefined)
   const fix = fixFor(affected)
+  const vendor = affected.map(({ said }) => said).find(said => said !== undefined)
   const isMalicious = [id, ...advisories.map(advisory => advisory.id)].some(name => name.startsWith('MAL-'))
   const bySource = affected.every(({ by }) => by === 'source')
   return {
@@ -134,6 +135,7 @@ export function findingOf(
     ...(summary === undefined ? {} : { summary }),
     ...(names.length === 0 ? {} : { advisories: names.slice(0, MOST_LISTED) }),
     ...(references.length === 0 ? {} : { references }),
+    ...(vendor === undefined ? {} : { vendor_says: vendor }),
     ...(isMalicious ? { malicious: true } : {}),
   }
 }

@@ -112,14 +112,26 @@ export function matchPackage(query: PackageQuery, rows: readonly StoredRow[], or
   const fixFor = fixesOf(speaking, reading, orders)
   const proofOf = proofsOf(reading, orders)
   const findings: Finding[] = []
+  const denied: NonNullable<Matched['denied']>[number][] = []
   for (const [id, all] of byId) {
-    const affected = kind
-      .deciding(all)
-      .filter(({ answer }) => answer === 'affected')
-      .map(({ row }) => row)
+    const deciding = kind.deciding(all)
+    const affected = deciding.filter(({ answer }) => answer === 'affected').map(({ row }) => row)
     if (affected.length > 0) findings.push(findingOf(id, affected, reading, { fixFor, classOf, proofOf }))
+    const safe = affected.length > 0 ? undefined : deciding.find(({ row }) => row.safe === true)?.row
+    if (safe !== undefined)
+      denied.push({
+        id,
+        package: query.name,
+        said: safe.said ?? `${safe.advisory.source} says that this release is not affected.`,
+        source: safe.advisory.source,
+        isDisputed: all.some(({ answer }) => answer === 'affected'),
+      })
   }
-  return { findings, isUnreadable: judged.some(({ answer }) => answer === 'unreadable') }
+  return {
+    findings,
+    ...(denied.length === 0 ? {} : { denied }),
+    isUnreadable: judged.some(({ answer }) => answer === 'unreadable'),
+  }
 }
 
 /** What one row says, and whether that concerns the version. */

@@ -1,4 +1,4 @@
-import type { Finding } from '../../core/findings.ts'
+import type { Denied, Finding } from '../../core/findings.ts'
 import type { Advisory, Span } from '../advisory.ts'
 import type { StoredRow } from '../store/shards.ts'
 import type { OrderId, VersionOrder } from '../versions/orders.ts'
@@ -23,6 +23,8 @@ export interface PackageQuery extends Versioned {
 
 export interface Matched {
   readonly findings: readonly Finding[]
+  /** What a vendor denies of this package; `isDisputed` where another record names it. */
+  readonly denied?: readonly (Denied & { readonly isDisputed: boolean })[]
   /** The ecosystem's order cannot read the version, so ranges were of no use. */
   readonly isUnreadable: boolean
 }

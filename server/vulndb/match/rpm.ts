@@ -32,6 +32,27 @@ function acrossBuilds(judged: readonly Judged[]): readonly Judged[] {
   )
 }
 
+const isVendors = ({ advisory }: StoredRow): boolean => advisory.source.startsWith('csaf/')
+
+/** Of a vendor's statements under one name only the newest document counts, however often it was loaded. */
+function newestOfVendor(judged: readonly Judged[]): readonly Judged[] {
+  const newest = new Map<string, string>()
+  for (const { row } of judged.filter(one => isVendors(one.row))) {
+    const { id, modified = '' } = row.advisory
+    if (modified > (newest.get(id) ?? '')) newest.set(id, modified)
+  }
+  return judged.filter(
+    ({ row }) => !isVendors(row) || (row.advisory.modified ?? '') === (newest.get(row.advisory.id) ?? ''),
+  )
+}
+
+/** Where a vendor says "not affected" and nowhere "affected", that decides. */
+function byVendor(judged: readonly Judged[]): readonly Judged[] {
+  const vendors = judged.filter(({ row }) => isVendors(row))
+  const isDenied = vendors.some(({ row }) => row.safe === true) && vendors.every(({ answer }) => answer === 'fine')
+  return isDenied ? vendors : judged
+}
+
 /**
  * RPM distributions: their updates list builds, with module streams, kernel flavours, and an epoch that the header of
  * their source lacks.
@@ -52,5 +73,5 @@ export const rpm: Kind = {
       : spans,
   settle: acrossBuilds,
   // a later update may fix more of the same CVE, so the rank decides only between records of one advisory
-  deciding: decidingBy(({ advisory }) => advisory.id),
+  deciding: judged => byVendor(decidingBy(({ advisory }) => advisory.id)(newestOfVendor(judged))),
 }

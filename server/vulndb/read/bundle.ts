@@ -19,6 +19,7 @@ import { sha256Of } from '../../lib/digest-file.ts'
  *     ├── manifest.json.asc
  *     ├── osv/<Ecosystem>/all.zip    debian/tracker.json    alpine/<release>/<repository>.json
  *     ├── updateinfo/<codename>/*.xml.*
+ *     ├── nvd/nvdcve-2.0-YEAR.json.gz    csaf/*
  *     ├── kev/known_exploited_vulnerabilities.json    epss/epss_scores-YYYY-MM-DD.csv.gz
  *     ├── jars/*.index              releases of Java libraries by SHA-1
  *     └── grype/*    trivy/*    clamav/*               as those engines take them

@@ -41,6 +41,31 @@ describe("Debian's tracker", () => {
     ])
     expect(skipped).toEqual(['other_ecosystem', 'other_ecosystem', 'bad_version'])
   })
+  test('says why an open issue has no update: postponed, ignored, out of support', async () => {
+    const { context, match } = feed()
+    const release = (more: object) => ({
+      releases: { bookworm: { status: 'open', urgency: 'not yet assigned', ...more } },
+    })
+    const text = JSON.stringify({
+      a: {
+        'CVE-2024-10001': release({ nodsa: 'Minor issue', nodsa_reason: 'postponed' }),
+        'CVE-2024-10002': release({ nodsa: 'Minor issue', nodsa_reason: 'ignored' }),
+        'CVE-2024-10003': release({ nodsa: 'Minor issue', nodsa_reason: '' }),
+        'CVE-2024-10004': release({ urgency: 'end-of-life' }),
+        'CVE-2024-10005': release({}),
+      },
+    })
+    await readDebianTracker(bytes(text), { ...context, source: 'debian/tracker' })
+    expect(
+      match({ ecosystem: 'debian-12', name: 'a', version: '1-1' }).findings.map(({ vendor_says: said }) => said),
+    ).toEqual([
+      'Debian: postponed (Minor issue).',
+      'Debian: ignored (Minor issue).',
+      'Debian: no security update is planned (Minor issue).',
+      'Debian: the package is out of support in this release.',
+      undefined,
+    ])
+  })
   test('it overrules announcements and other tables about the same CVE', async () => {
     const { context, osv, ids } = feed()
     osv(

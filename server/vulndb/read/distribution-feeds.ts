@@ -24,6 +24,16 @@ export interface FeedContext {
 const MOST_SUMMARY = 300
 const MEMBER_BYTES = 64 * 1024 * 1024
 
+/** Why Debian has no update for an open issue, where it says so: postponed, ignored, or out of support. */
+function sayNoDsa({ nodsa, reason, urgency }: Readonly<Record<'nodsa' | 'reason' | 'urgency', unknown>>): {
+  readonly said?: string
+} {
+  if (urgency === 'end-of-life') return { said: 'Debian: the package is out of support in this release.' }
+  if (typeof nodsa !== 'string') return {}
+  const what = typeof reason === 'string' && reason !== '' ? reason : 'no security update is planned'
+  return { said: `Debian: ${what}${nodsa.trim() === '' ? '' : ` (${nodsa.trim().slice(0, MOST_SUMMARY)})`}.` }
+}
+
 /**
  * Debian's security tracker: `package → CVE → releases → {status, fixed_version, urgency}`. It is complete: a CVE
  * resolved in version 0 was never there, and an open one has no fix. `undetermined` says neither. Source:
@@ -51,14 +61,19 @@ export async function readDebianTracker(
       records++
       for (const [codename, release] of Object.entries(fieldsOf(releases))) {
         const ecosystem = debianRelease(codename)
-        const { status, fixed_version: fixed, urgency } = fieldsOf(release)
+        const { status, fixed_version: fixed, urgency, nodsa, nodsa_reason: reason } = fieldsOf(release)
         if (ecosystem === undefined || status === 'undetermined') {
           sink.skip('other_ecosystem')
           continue
         }
         const severity = severityOf(urgency)
         const row = { name, by: 'source' as const, ...(severity === undefined ? {} : { severity }) }
-        if (status === 'open') sink.add({ ecosystem, advisory, row: { ...row, spans: [{ from: '0' }] } })
+        if (status === 'open')
+          sink.add({
+            ecosystem,
+            advisory,
+            row: { ...row, spans: [{ from: '0' }], ...sayNoDsa({ nodsa, reason, urgency }) },
+          })
         else if (status === 'resolved' && fixed === '0')
           sink.add({ ecosystem, advisory, row: { ...row, spans: [], safe: true } })
         else if (status === 'resolved' && typeof fixed === 'string' && orders.deb.isVersion(fixed))

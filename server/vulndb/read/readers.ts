@@ -2,6 +2,7 @@ import { malformed, quote } from '../../lib/limited.ts'
 import { writeEpss, writeKev } from '../intel/intel-tables.ts'
 import { familyOf, type Ecosystem } from '../match/ecosystems.ts'
 import { writeJarIndex } from '../java/write-jar-index.ts'
+import { readCsafArchive, readCsafFile } from './csaf-file.ts'
 import { readAlpineSecdb, readDebianTracker } from './distribution-feeds.ts'
 import { readJson } from './json-feed.ts'
 import { readNvd } from './nvd.ts'
@@ -103,6 +104,8 @@ export const READERS: Readonly<Record<Exclude<FeedKind, 'bundle'>, (run: Run, fi
     const year = /nvdcve-2\.0-(\w{1,20})\.json/.exec(file.label)?.[1] ?? 'others'
     note(run, { name: `nvd/${year}`, kind: 'nvd', file: { ...file, whole: true }, as_of: newest, records })
   },
+  'csaf': async (run, file) => readCsafFile(run, file),
+  'csaf-archive': async (run, file) => readCsafArchive(run, file),
   'jar-index': async (run, file) => {
     const { created, rows } = await writeJarIndex(run.folder, readUnpacked(file.path, file.is.compression))
     noteIntel(run, file, { kind: 'jar-index', as_of: created, records: rows })

@@ -15,6 +15,8 @@ export type FeedKind =
   | 'kev'
   | 'epss'
   | 'nvd'
+  | 'csaf'
+  | 'csaf-archive'
   | 'jar-index'
   | 'bundle'
 export interface Recognised {
@@ -64,7 +66,11 @@ async function peek(path: string, compression: Compression, bytes: number): Prom
 }
 
 function kindOf(head: Buffer): FeedKind | undefined {
-  if (head.length > 262 && head.toString('latin1', 257, 262) === 'ustar') return 'bundle'
+  if (head.length > 262 && head.toString('latin1', 257, 262) === 'ustar')
+    // `2024/cve-2024-1234.json`: Red Hat's and SUSE's archives
+    return /^(?:\.\/)?(?:[\w.-]+\/)*(?:\d{4}\/|(?:cve|rhsa|suse)-[\w.-]+\.json)/i.test(head.toString('latin1', 0, 100))
+      ? 'csaf-archive'
+      : 'bundle'
   if (isJarIndex(head)) return 'jar-index'
   const text = head
     .toString('utf8')
@@ -76,6 +82,7 @@ function kindOf(head: Buffer): FeedKind | undefined {
   // the catalogue's schema has the same keys
   if (/"catalogVersion"\s*:\s*"/.test(text) && /"vulnerabilities"\s*:\s*\[/.test(text)) return 'kev'
   if (/"distroversion"\s*:/.test(text) || /"secfixes"\s*:/.test(text)) return 'alpine-secdb'
+  if (/"csaf_version"\s*:\s*"/.test(text)) return 'csaf'
   if (/"format"\s*:\s*"NVD_CVE"/.test(text)) return 'nvd'
   // `{"0ad": {"CVE-2024-1": {… "releases":`
   if (/^\{\s*"[^"]{1,200}"\s*:\s*\{\s*"(?:CVE|TEMP)-[^"]*"\s*:\s*\{/.test(text)) return 'debian-tracker'

@@ -11,7 +11,8 @@ import type { ThreatIntelStatus } from '../intel/threat-intel.ts'
  * `jar-index`. Times are ISO 8601.
  */
 export interface SourceFacts {
-  readonly kind: 'osv' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss' | 'nvd' | 'jar-index'
+  readonly kind:
+    'osv' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss' | 'nvd' | 'csaf' | 'jar-index'
   /**
    * The date of the data: the newest change in them; where they have no dates, the one that came with them. Never the
    * day of the import. Empty where nothing says it.

@@ -33,6 +33,7 @@ interface RowLine {
   readonly m?: readonly string[]
   readonly h?: readonly string[]
   readonly n?: 1
+  readonly t?: string
 }
 
 const writeSpan = ({ from, to, closed }: Span): SpanLine =>
@@ -40,7 +41,10 @@ const writeSpan = ({ from, to, closed }: Span): SpanLine =>
 const readSpan = ([from, to, closed]: SpanLine): Span =>
   to === undefined ? { from } : closed === 1 ? { from, to, closed: true } : { from, to }
 
-function writeRow({ by, spans, versions, order, severity, ratings, modules, archs, safe }: Row, at: number): RowLine {
+function writeRow(
+  { by, spans, versions, order, severity, ratings, modules, archs, safe, said }: Row,
+  at: number,
+): RowLine {
   return {
     a: at,
     s: spans.map(writeSpan),
@@ -52,6 +56,7 @@ function writeRow({ by, spans, versions, order, severity, ratings, modules, arch
     ...(modules === undefined ? {} : { m: modules }),
     ...(archs === undefined ? {} : { h: archs }),
     ...(safe === true ? { n: 1 } : {}),
+    ...(said === undefined ? {} : { t: said }),
   }
 }
 
@@ -68,6 +73,7 @@ function readRow(name: string, line: RowLine, advisory: Advisory): StoredRow {
     ...(line.m === undefined ? {} : { modules: line.m }),
     ...(line.h === undefined ? {} : { archs: line.h }),
     ...(line.n === 1 ? { safe: true } : {}),
+    ...(line.t === undefined ? {} : { said: line.t }),
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { findings } from '../../../test/support/contents.ts'
-import { elf, pe } from '../../../test/support/programs.ts'
+import { elf } from '../../../test/support/programs.ts'
 import { packedProgram } from './packed.ts'
 
 const read = (bytes: Buffer) => findings([packedProgram], 'opt/tool', bytes)
@@ -9,12 +9,10 @@ const part = (bytes: Buffer) => [{ name: '.data', bytes }]
 test('a program that hides what is in it is named as unopened', async () => {
   const packed = elf(part(Buffer.alloc(8)))
   packed.write('UPX!', 0xec, 'latin1')
-  const frozen = pe(part(Buffer.from('MEI\x0c\x0b\x0a\x0b\x0e', 'latin1')))
   const image = elf(part(Buffer.alloc(8)))
   image.write('AI\x02', 8, 'latin1')
   for (const [bytes, why] of [
     [packed, 'It is packed with UPX, which is not unpacked.'],
-    [frozen, 'It is made by PyInstaller, and the Python modules in it are not opened.'],
     [image, 'It is an AppImage, whose file system is not opened.'],
   ] as const)
     expect(await read(bytes)).toEqual({ found: [], unopened: [{ path: 'opt/tool', size: bytes.length, why }] })

@@ -2,10 +2,7 @@ import { mayBeImage } from '../binary/images.ts'
 import type { OpenFile, Reader } from '../reader.ts'
 
 const HEAD_BYTES = 1024
-const TAIL_BYTES = 256 * 1024
 const UPX = Buffer.from('UPX!', 'latin1')
-/** PyInstaller, bootloader/src/pyi_archive.h: near the end, a signature can stand behind it. */
-const MEI = Buffer.from('MEI\x0c\x0b\x0a\x0b\x0e', 'latin1')
 /** AppImage specification, type 2: behind the identification of ELF. */
 const APPIMAGE = Buffer.from('AI\x02', 'latin1')
 
@@ -14,8 +11,6 @@ async function whyPacked(file: OpenFile): Promise<string | undefined> {
   if (file.head.subarray(8, 11).equals(APPIMAGE)) return 'It is an AppImage, whose file system is not opened.'
   const head = await file.read(0, HEAD_BYTES)
   if (head.includes(UPX)) return 'It is packed with UPX, which is not unpacked.'
-  const tail = await file.read(Math.max(0, file.size - TAIL_BYTES), TAIL_BYTES)
-  if (tail.includes(MEI)) return 'It is made by PyInstaller, and the Python modules in it are not opened.'
   return undefined
 }
 

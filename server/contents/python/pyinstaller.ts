@@ -7,7 +7,7 @@ import type { HeldFile, OpenFile, OtherMember, Room, Unopened, Unpacker } from '
 const COOKIE = Buffer.from('MEI\x0c\x0b\x0a\x0b\x0e', 'latin1')
 const COOKIE_BYTES = 88
 /** A signature may stand behind the cookie. */
-const TAIL = 64 * 1024
+const TAIL = 256 * 1024
 const MOST_TABLE = 16 * 2 ** 20
 const ENTRY = 18
 

@@ -72,11 +72,13 @@ test.each<[string, Owner, Found, string, boolean]>([
   expect(isOwn(componentAt(what, path), who)).toBe(expected)
 })
 
-test('a package whose version is known, or that says what Go it was built with, answers for what was not opened', () => {
+test('a package whose version is known, or that says what Go or Rust built it, answers for what was not opened', () => {
   expect([isOwnPlace('usr/share/x.zip', owner('version')), isOwnPlace('usr/share/x.zip', owner('source'))]).toEqual([
     true,
     false,
   ])
   expect(isOwnPlace('opt/x.zip', owner('version'))).toBe(false)
   expect(isOwnPlace('usr/bin/gh', owner(undefined, '2', ['golang-1.19']))).toBe(true)
+  expect(isOwnPlace('usr/bin/rg', owner(undefined, '2', ['rust-regex', 'rustc']))).toBe(true)
+  expect(isOwnPlace('opt/rg', owner(undefined, '2', ['rustc']))).toBe(false)
 })

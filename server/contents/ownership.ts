@@ -26,9 +26,12 @@ const upstreamOf = (version: string): string =>
 /** Go's own version stands in `Built-Using`; distributions repair it without a new number. */
 const isBuiltWithGo = ({ builtUsing }: Owner): boolean => builtUsing.some(({ name }) => /^golang-\d/.test(name))
 
+/** Rust's compiler stands there, too, beside the sources of the crates. */
+const isBuiltWithRust = ({ builtUsing }: Owner): boolean => builtUsing.some(({ name }) => /^rustc(?:-|$)/.test(name))
+
 /** Whether the distribution answers for a file there that was not opened: by its advisories, or by `Built-Using`. */
 export function isOwnPlace(path: string, owner: Owner): boolean {
-  return (owner.known === 'version' || isBuiltWithGo(owner)) && !isOthersPlace(path)
+  return (owner.known === 'version' || isBuiltWithGo(owner) || isBuiltWithRust(owner)) && !isOthersPlace(path)
 }
 
 /**

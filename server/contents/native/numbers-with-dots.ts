@@ -26,7 +26,7 @@ function visitWithin(bytes: Buffer, { from, to }: { readonly from: number; reado
 
 /**
  * Visits every number with a dot, from the beginning of a file to its end: versions are such numbers. One search for a
- * rare byte, since a search for each known text takes fifty times as long.
+ * rare byte: a search for each known text would pass over the file as often as there are texts.
  */
 export async function visitNumbers(file: OpenFile, visit: Visit): Promise<void> {
   for (let at = 0; at < file.size; at += WINDOW) {

@@ -114,10 +114,12 @@ function sourceOf(paragraph: Paragraph, identity: PackageIdentity): { source: st
 /**
  * `Built-Using: gcc-12 (= 12.2.0-14), glibc (= 2.36-9)`: sources whose fixes reach the package only when it is built
  * again. Malformed entries are ignored: dpkg does not read the field. Source: policy 7.8; Static-Built-Using of dpkg
- * 1.21.3.
+ * 1.21.3; X-Cargo-Built-Using of dh-cargo, which names the crates of a program.
  */
 function builtUsing(paragraph: Paragraph): readonly { readonly name: string; readonly version: string }[] {
-  const listed = ['built-using', 'static-built-using'].map(field => valueOf(paragraph, field)).join(',')
+  const listed = ['built-using', 'static-built-using', 'x-cargo-built-using']
+    .map(field => valueOf(paragraph, field))
+    .join(',')
   return [...listed.matchAll(/([a-z0-9][a-z0-9+.-]{1,127})\s*\(\s*=\s*([A-Za-z0-9.+:~-]{1,128})\s*\)/g)]
     .slice(0, 1_000)
     .map(([, name = '', version = '']) => ({ name, version }))

@@ -122,6 +122,17 @@ describe('findings of a second engine only', () => {
       'quarantined',
     ],
     [
+      'an engine that knows the distribution and not this package is the first one',
+      {
+        ...scan(both, seen('critical', 'grype')),
+        engines: [
+          { id: 'osv', coverage: 'not_covered', unnamed: true, said: '', findings: 0 },
+          { id: 'grype', coverage: 'covered', said: '', findings: 1 },
+        ],
+      },
+      'pending_review',
+    ],
+    [
       'an engine without data for the distribution is no first one',
       scan(
         [

@@ -169,9 +169,11 @@ export function hardestAction(findings: readonly Finding[], policy: CvePolicy): 
  */
 export function crossChecked(
   findings: readonly Finding[],
-  engines: readonly Pick<EngineRecord, 'id' | 'coverage'>[] = [],
+  engines: readonly Pick<EngineRecord, 'id' | 'coverage' | 'unnamed'>[] = [],
 ): readonly Finding[] {
-  const own = engines.findIndex(({ coverage }) => coverage === 'covered' || coverage === 'partial')
+  const own = engines.findIndex(
+    ({ coverage, unnamed }) => coverage === 'covered' || coverage === 'partial' || unnamed === true,
+  )
   const second = own < 0 ? [] : engines.slice(own + 1).map(({ id }) => id)
   return findings.filter(({ detected_by: by }) => by.length > 0 && by.every(id => second.includes(id)))
 }

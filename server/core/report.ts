@@ -12,6 +12,8 @@ export interface EngineRecord {
   readonly id: string
   /** `covered`, `partial`, `not_covered`, `no_data`, `stale`, or `failed` when it did not answer. */
   readonly coverage: string
+  /** `not_covered` because of this package alone: it knows the distribution. */
+  readonly unnamed?: true
   readonly said: string
   readonly findings: number
   /** Its coverage of each language of what the package carries inside. */

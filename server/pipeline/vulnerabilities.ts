@@ -99,9 +99,10 @@ function coverageOf(answers: readonly Answer[]): Answer['coverage'] {
   return ORDER.find(kind => answers.some(({ coverage }) => coverage === kind)) ?? 'no_data'
 }
 
-const recordOf = ({ id, coverage, said, findings, ecosystems, binary }: Answer): EngineRecord => ({
+const recordOf = ({ id, coverage, isUnnamed, said, findings, ecosystems, binary }: Answer): EngineRecord => ({
   id,
   coverage: coverage === 'unavailable' ? 'failed' : coverage,
+  ...(isUnnamed === true ? { unnamed: true } : {}),
   said,
   findings: findings.length,
   ...(ecosystems === undefined ? {} : { ecosystems }),

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { parentPort, workerData } from 'node:worker_threads'
 import type { DocumentAnswer, DocumentQuestion } from '../features/documents/check.ts'
 import { getFormat } from '../formats/index.ts'
 import { Malformed } from '../lib/limited.ts'
+import { answerJobs } from '../lib/limited-threads.ts'
 
 /**
- * The thread that checks one document. It is a separate program because the parsers of YAML and XML can neither be
+ * The thread that checks documents. It is a separate program because the parsers of YAML and XML can neither be
  * interrupted nor limited, and functions cannot be passed to a thread.
  */
 async function answer({ format, kind: id, path, key }: DocumentQuestion): Promise<DocumentAnswer> {
@@ -19,5 +19,4 @@ async function answer({ format, kind: id, path, key }: DocumentQuestion): Promis
   }
 }
 
-// passed by whoever starts the thread
-parentPort?.postMessage(await answer(workerData as DocumentQuestion))
+answerJobs(answer)

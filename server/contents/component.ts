@@ -27,6 +27,8 @@ export interface Contents {
   readonly more?: number
   /** Why the rest of the package was not read, in one sentence; absent where all of it was. */
   readonly cut?: string
+  /** When to read it again: any time, since the machine was at fault, or once it may take more than this. */
+  readonly again?: 'any time' | { readonly cpuSeconds: number }
   /** Whether it has compiled programs or libraries. */
   readonly hasPrograms?: true
 }

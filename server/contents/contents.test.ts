@@ -9,9 +9,11 @@ import { sha256, type Codename } from '../core/identity.ts'
 import type { InnerStream } from '../formats/format.ts'
 import { deb } from '../formats/deb/index.ts'
 import type { Contents } from './component.ts'
-import { createContents, readContents } from './contents.ts'
+import { createContents } from './contents.ts'
 import { NO_NAMES } from './java/coordinates.ts'
 import { LIMITS } from './limits.ts'
+import { readContents } from './read.ts'
+import { createReading } from './reading.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -27,6 +29,7 @@ const pom = (group: string, name: string, version: string): Record<string, strin
   [`META-INF/maven/${group}/${name}/pom.properties`]: `#Generated\nartifactId=${name}\ngroupId=${group}\nversion=${version}\n`,
 })
 
+const cpuSeconds = (): number => 120
 const idle = new AbortController().signal
 async function contentsOf(
   files: Readonly<Record<string, FileSpec>>,
@@ -237,9 +240,9 @@ describe('the cache', () => {
             return file.path
           },
         },
-        formats: () => deb,
+        reading: createReading({ incoming: folder, cpuSeconds }),
+        cpuSeconds,
         folder: cache,
-        incoming: folder,
         version,
         javaNames: async () => NO_NAMES,
       })
@@ -261,9 +264,30 @@ describe('the cache', () => {
     expect(opened).toBe(2)
     const next = of('1.1')
     expect(await next.known(carrier)).toBeUndefined()
-    expect(await next.read({ format: deb, file }, idle)).toEqual(answers[0])
+    expect(await next.read({ format: 'deb', file }, idle)).toEqual(answers[0])
     expect([await next.known(carrier), opened]).toEqual([answers[0], 2])
     expect(await readdir(cache)).toEqual([expect.stringContaining('1.1')])
+  })
+
+  test('what a fault of the machine kept from being read is read again, what took too long once it may take longer', async () => {
+    const file = await spoolBytes(folder, 'slow.deb', await buildDeb({ name: 'slow', version: '1', files: {} }))
+    const cuts: Contents['again'][] = ['any time', { cpuSeconds: 10 }, undefined]
+    let [reads, seconds] = [0, 10]
+    const contents = createContents({
+      pool: { locate: async () => file.path },
+      reading: async () => {
+        const again = cuts[reads++]
+        return { components: [], unopened: [], cut: `${reads}`, ...(again === undefined ? {} : { again }) }
+      },
+      cpuSeconds: () => seconds,
+      folder: join(folder, 'again'),
+      version: '1.0',
+      javaNames: async () => NO_NAMES,
+    })
+    const cut = async (): Promise<string | undefined> => (await contents.read({ format: 'deb', file }, idle)).cut
+    expect([await cut(), await cut(), await cut()]).toEqual(['1', '2', '2'])
+    seconds = 20
+    expect([await cut(), await cut()]).toEqual(['3', '3'])
   })
 
   test('data that come later name a jar that was read before, without reading it again', async () => {
@@ -272,14 +296,14 @@ describe('the cache', () => {
     let names = NO_NAMES
     const contents = createContents({
       pool: { locate: () => Promise.reject(new Error('it was read again')) },
-      formats: () => deb,
+      reading: createReading({ incoming: folder, cpuSeconds }),
+      cpuSeconds,
       folder: join(folder, 'late'),
-      incoming: folder,
       version: '1.0',
       javaNames: async () => names,
     })
     const purls = ({ components }: Contents): string[] => components.map(({ purl }) => purl)
-    expect(purls(await contents.read({ format: deb, file }, idle))).toEqual(['pkg:generic/x'])
+    expect(purls(await contents.read({ format: 'deb', file }, idle))).toEqual(['pkg:generic/x'])
     names = { ...NO_NAMES, releasesOf: () => [{ group: 'g', artifact: 'a', version: '1' }] }
     const carrier = {
       ref: { format: 'deb', name: 'lib', version: '1', arch: 'amd64', codename: 'jammy' as Codename },

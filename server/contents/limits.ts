@@ -1,4 +1,4 @@
-/** What one package may cost. Bytes are the limit, not time: a busy machine must find what a quiet one does. */
+/** What one package may cost. The clock is no limit: a busy machine must find what a quiet one does. */
 export interface Limits {
   /** Of everything that is unpacked from archives inside the package. */
   readonly inflatedBytes: number
@@ -17,6 +17,8 @@ export interface Limits {
   /** The largest file that is held, in memory or on disk. */
   readonly fileBytes: number
   readonly components: number
+  /** Of the processor. */
+  readonly cpuSeconds: number
 }
 
 export const LIMITS: Limits = {
@@ -30,4 +32,5 @@ export const LIMITS: Limits = {
   memoryBytes: 8 * 2 ** 20,
   fileBytes: 2 * 2 ** 30,
   components: 50_000,
+  cpuSeconds: 120,
 }

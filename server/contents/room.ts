@@ -5,6 +5,7 @@ import { machineFaultOf } from '../lib/machine-faults.ts'
 import { malformed, printBytes } from '../lib/limited.ts'
 import { readAt } from '../lib/read-at.ts'
 import { HEAD_BYTES, memoryFile, mustFit, mustHave } from './open-file.ts'
+import type { Contents } from './component.ts'
 import { LIMITS } from './limits.ts'
 import type { HeldFile, Room } from './reader.ts'
 
@@ -12,10 +13,13 @@ import type { HeldFile, Room } from './reader.ts'
 export class Spent extends Error {
   /** One sentence. */
   readonly why: string
-  constructor(why: string, cause?: unknown) {
+  /** Whether another time may find more: the machine is at fault, or a limit that can be raised. */
+  readonly again: Contents['again']
+  constructor(why: string, { cause, again }: { readonly cause?: unknown; readonly again?: Contents['again'] } = {}) {
     super(why, cause === undefined ? {} : { cause })
     this.name = 'Spent'
     this.why = why
+    this.again = again
   }
 }
 
@@ -53,26 +57,52 @@ function spilledFile(
 /** Of what a disk has free, spilled files of one package take at most this part. */
 const FREE_SHARE = 4
 
-/** @param folder  for files that are too large for memory: on the disk where uploads arrive */
-export function createRoom(folder: string, limits = LIMITS): Room {
+/** Seconds of the processor that this thread has used. */
+const cpuOfThread = (): number => {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1e6
+}
+/** To ask for that costs more than most steps. */
+const STEPS_TO_LOOK = 32
+
+/**
+ * @param folder  for files that are too large for memory: on the disk where uploads arrive
+ * @param onStep  called again and again while reading goes on
+ */
+export function createRoom(folder: string, limits = LIMITS, onStep = (): void => {}): Room {
   let inflated = 0
   let files = 0
   let read = 0
+  let steps = 0
+  const began = cpuOfThread()
 
+  const step = (): void => {
+    onStep()
+    if (++steps % STEPS_TO_LOOK === 0 && cpuOfThread() - began > limits.cpuSeconds)
+      throw new Spent(
+        `To read the package takes more than ${limits.cpuSeconds} s of processor time; the rest was not read.`,
+        { again: { cpuSeconds: limits.cpuSeconds } },
+      )
+  }
   const pass = (): void => {
+    step()
     if (++files > limits.files)
       throw new Spent(
         `The package holds more than ${limits.files} files with those in its archives; the rest was not read.`,
       )
   }
   const countRead = (bytes: Buffer): Buffer => {
+    step()
     read += bytes.length
     if (read > limits.readBytes)
       throw new Spent(`To read the package takes more than ${printBytes(limits.readBytes)}; the rest was not read.`)
     return bytes
   }
   const noRoom = (cause?: unknown): never => {
-    throw new Spent('There is no room on the disk to open what the package carries; the rest was not read.', cause)
+    throw new Spent('There is no room on the disk to open what the package carries; the rest was not read.', {
+      cause,
+      again: 'any time',
+    })
   }
 
   async function spill(held: Buffer[], chunks: AsyncIterator<Buffer>, check: (size: number) => void) {
@@ -122,6 +152,7 @@ export function createRoom(folder: string, limits = LIMITS): Room {
     async *inflate(chunks, packed) {
       let size = 0
       for await (const chunk of chunks) {
+        step()
         size += chunk.length
         inflated += chunk.length
         if (inflated > limits.inflatedBytes)

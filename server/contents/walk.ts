@@ -17,7 +17,22 @@ export interface WalkDeps {
   readonly unpackers: readonly Unpacker[]
   readonly room: Room
   readonly signal: AbortSignal
+  readonly tries?: Tries
 }
+
+/**
+ * What earlier readings of the same package broke at. Files are counted from 1, in the order in which they are read.
+ */
+export interface Tries {
+  /** Told which file is read from now on; 0: none. */
+  readonly at: (n: number) => void
+  /** Files that are named as unopened, and why: one sentence each. */
+  readonly skip: ReadonlyMap<number, string>
+  /** The file at which reading ends. */
+  readonly end?: number | undefined
+}
+
+const FIRST_TRY: Tries = { at: () => {}, skip: new Map() }
 
 const MOST_UNOPENED = 500
 /** What is installed; everything else in a package stands under its own name. */
@@ -39,7 +54,8 @@ const isProgram = (head: Buffer): boolean =>
 function whyNot(error: unknown): string {
   if (error instanceof Spent) throw error
   const why = error instanceof Malformed ? error.why : error instanceof Error ? error.message : String(error)
-  if (machineFaultOf(error) !== undefined) throw new Spent(`The package could not be read to its end: ${why}.`, error)
+  if (machineFaultOf(error) !== undefined)
+    throw new Spent(`The package could not be read to its end: ${why}.`, { cause: error, again: 'any time' })
   return `It could not be read to its end: ${why.replace(/\.$/, '')}.`
 }
 
@@ -59,12 +75,13 @@ function createPaths() {
 }
 
 /** Reads the files of one package, one after the other, and those of the archives among them. */
-function createWalk({ readers, unpackers, room, signal }: WalkDeps) {
+function createWalk({ readers, unpackers, room, signal, tries = FIRST_TRY }: WalkDeps) {
   const named: Named[] = []
   const unopened = new Map<string, Unopened>()
   const paths = createPaths()
   let more = 0
   let hasPrograms = false
+  let visited = 0
 
   const leave = (one: Unopened): void => {
     paths.add(one.path)
@@ -85,21 +102,24 @@ function createWalk({ readers, unpackers, room, signal }: WalkDeps) {
       throw new Spent(`The package names more than ${room.limits.components} components; the rest was not read.`)
   }
 
-  async function unpack(unpacker: Unpacker, file: OpenFile, depth: number): Promise<void> {
+  async function unpack(unpacker: Unpacker, file: OpenFile, { depth, n }: { depth: number; n: number }): Promise<void> {
     const { path, size } = file
     if (depth > room.limits.depth)
       return leave({ path, size, why: `It lies more than ${room.limits.depth} archives deep.` })
     try {
       for await (const inner of unpacker.files(file, room)) {
         if ('why' in inner) leave(inner)
-        else await visit(inner, depth)
+        else {
+          await visit(inner, depth)
+          tries.at(n)
+        }
       }
     } catch (error) {
       leave({ path, size, why: whyNot(error) })
     }
   }
 
-  async function visit(file: OpenFile | OtherMember, depth: number): Promise<void> {
+  async function visit(file: OpenFile | OtherMember, depth = 0): Promise<void> {
     signal.throwIfAborted()
     if ('other' in file) {
       room.pass()
@@ -109,14 +129,25 @@ function createWalk({ readers, unpackers, room, signal }: WalkDeps) {
     const counted = room.enter(file)
     paths.add(file.path)
     if (file.size === 0) return
+    const n = ++visited
+    const why = tries.skip.get(n)
+    if (why !== undefined) return leave({ path: file.path, size: file.size, why })
+    if (n === tries.end)
+      throw new Spent(`Reading it ended at ${file.path} (${file.size} bytes), after several files that broke it.`)
+    tries.at(n)
+    await look(file, counted, { depth, n })
+  }
+
+  async function look(file: OpenFile, counted: OpenFile, { depth, n }: { depth: number; n: number }): Promise<void> {
     hasPrograms ||= isProgram(file.head)
     for (const reader of readers) if (reader.wants(counted)) await read(reader, counted)
-    for (const unpacker of unpackers) if (unpacker.wants(counted)) await unpack(unpacker, counted, depth + 1)
+    for (const unpacker of unpackers)
+      if (unpacker.wants(counted)) await unpack(unpacker, counted, { depth: depth + 1, n })
   }
 
   return {
     visit,
-    result(cut: string | undefined): Contents {
+    result(cut?: string, again?: Contents['again']): Contents {
       // what lies behind the cut may be what a component needs
       const isLeftover = ({ presence, needs }: Found): boolean =>
         cut === undefined && presence === 'shipped' && needs?.some(paths.has) === false
@@ -128,6 +159,7 @@ function createWalk({ readers, unpackers, room, signal }: WalkDeps) {
         unopened: [...unopened.values()].sort((a, b) => (a.path < b.path ? -1 : 1)),
         ...(more === 0 ? {} : { more }),
         ...(cut === undefined ? {} : { cut }),
+        ...(again === undefined ? {} : { again }),
         ...(hasPrograms ? { hasPrograms } : {}),
       }
     },
@@ -166,14 +198,18 @@ export async function walk(streams: AsyncIterable<InnerStream>, deps: WalkDeps):
   const { visit, result } = createWalk(deps)
   try {
     for await (const inner of streams) {
-      for await (const file of filesOf(inner, deps.room)) await visit(file, 0)
+      deps.tries?.at(0)
+      for await (const file of filesOf(inner, deps.room)) {
+        await visit(file)
+        deps.tries?.at(0)
+      }
     }
   } catch (error) {
     deps.signal.throwIfAborted()
-    if (error instanceof Spent) return result(error.why)
+    if (error instanceof Spent) return result(error.why, error.again)
     if (error instanceof Malformed) return result(`The payload could not be read to its end: ${error.why}.`)
     if (isRefusal(error, 'bad_package')) return result(`The package could not be read to its end. ${error.message}`)
     throw error
   }
-  return result(undefined)
+  return result()
 }

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { read } from 'node:fs'
 import { open, rm, statfs, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Packed } from '../lib/packed.ts'
 import { readAt } from '../lib/read-at.ts'
 
@@ -12,8 +14,21 @@ export interface Unpacked {
   keep(part: Part, chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer>
   /** The bytes of a part that was read to its end; undefined where no whole copy is kept. May be read repeatedly. */
   read(part: Part): AsyncIterable<Buffer> | undefined
+  /** All copies, for another thread of this process; they are there until `close`. */
+  copies(): Copies
   /** Lets go of all copies. Nobody may be reading any more. */
   close(): Promise<void>
+}
+
+/** A whole copy of a part: in memory, or in a file that stays open. */
+export type CopiedPart = { readonly what: string } & (
+  { readonly bytes: Uint8Array } | { readonly fd: number; readonly size: number }
+)
+
+export interface Copies {
+  readonly parts: readonly CopiedPart[]
+  /** How many bytes they have; undefined where not every part has a copy. */
+  readonly bytes: number | undefined
 }
 
 /** How much is kept at once, for all packages together. */
@@ -21,6 +36,8 @@ export interface UnpackedRoom {
   readonly memoryBytes: number
   readonly diskBytes: number
 }
+
+const readFd = promisify(read)
 
 const ROOM: UnpackedRoom = { memoryBytes: 32 * 2 ** 20, diskBytes: 6 * 2 ** 30 }
 /** Up to this size a copy stays in memory. */
@@ -54,6 +71,7 @@ interface Copy {
   /** To be called once all has been added. @returns false when there was no room for all of it */
   finish(): Promise<boolean>
   read(): AsyncGenerator<Buffer>
+  lies(): { readonly bytes: Uint8Array } | { readonly fd: number; readonly size: number }
   drop(): Promise<void>
 }
 
@@ -61,6 +79,32 @@ interface Place {
   readonly folder: string
   readonly memory: Budget
   readonly disk: Budget
+}
+
+async function* readCopy(file: Parameters<typeof readAt>[0], size: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < size; at += BATCH) {
+    const wanted = Math.min(BATCH, size - at)
+    const bytes = await readAt(file, at, wanted)
+    if (bytes.length < wanted) throw new Error(`the copy of what was unpacked ends at byte ${at + bytes.length}`)
+    yield bytes
+  }
+}
+
+/** Reads copies that another thread keeps. */
+export function readCopies(parts: readonly CopiedPart[]): Pick<Unpacked, 'read'> {
+  async function* read(part: CopiedPart): AsyncGenerator<Buffer> {
+    if ('bytes' in part) yield Buffer.from(part.bytes.buffer, part.bytes.byteOffset, part.bytes.byteLength)
+    else {
+      const { fd, size } = part
+      yield* readCopy({ read: (...where) => readFd(fd, ...where) }, size)
+    }
+  }
+  return {
+    read({ what }) {
+      const part = parts.find(one => one.what === what)
+      return part === undefined ? undefined : read(part)
+    },
+  }
 }
 
 /** In memory first, on disk from `SMALL` on, in a file without a name: no crash leaves it behind. */
@@ -129,13 +173,9 @@ function createCopy({ folder, memory, disk }: Place): Copy {
     },
     async *read() {
       yield* held
-      for (let at = 0; at < written; at += BATCH) {
-        const wanted = Math.min(BATCH, written - at)
-        const bytes = file === undefined ? Buffer.alloc(0) : await readAt(file, at, wanted)
-        if (bytes.length < wanted) throw new Error(`the copy of what was unpacked ends at byte ${at + bytes.length}`)
-        yield bytes
-      }
+      if (file !== undefined) yield* readCopy(file, written)
     },
+    lies: () => (file === undefined ? { bytes: Buffer.concat(held) } : { fd: file.fd, size: written }),
     drop,
   }
 }
@@ -148,6 +188,7 @@ export function createUnpackedCopies(folder: string, room = ROOM): () => Unpacke
   const place: Place = { folder, memory: createBudget(room.memoryBytes), disk: createBudget(room.diskBytes) }
   return () => {
     const whole = new Map<string, Copy>()
+    let isLacking = false
     const copied = async function* (what: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
       const copy = createCopy(place)
       let isWhole = false
@@ -159,12 +200,18 @@ export function createUnpackedCopies(folder: string, room = ROOM): () => Unpacke
         isWhole = !whole.has(what) && (await copy.finish())
         if (isWhole) whole.set(what, copy)
       } finally {
+        isLacking ||= !isWhole
         if (!isWhole) await copy.drop()
       }
     }
     return {
       keep: ({ what, compression }, chunks) => (compression === 'none' ? chunks : copied(what, chunks)),
       read: ({ what }) => whole.get(what)?.read(),
+      copies() {
+        const parts = [...whole].map(([what, copy]) => ({ what, ...copy.lies() }))
+        const sizes = parts.map(part => ('bytes' in part ? part.bytes.length : part.size))
+        return { parts, bytes: isLacking ? undefined : sizes.reduce((sum, size) => sum + size, 0) }
+      },
       async close() {
         const copies = [...whole.values()]
         whole.clear()

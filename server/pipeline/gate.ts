@@ -155,7 +155,7 @@ export function createGate(deps: GateDeps): Gate {
           ...(unpacked === undefined ? {} : { unpacked }),
           ...(builtFrom === undefined ? {} : { builtFrom }),
           ...(expectedSha256 === undefined ? {} : { expectedSha256 }),
-          contents: signal => contents.read({ format, file, unpacked }, signal),
+          contents: signal => contents.read({ format: format.id, file, unpacked }, signal),
         },
         unpacking,
       )

@@ -36,6 +36,12 @@ export const validation = section("The gate's steps.", {
     'Above this age vulnerability data are stale: what they name counts, and what they do not name says nothing.',
     'd',
   ),
+  contents_cpu_seconds: int(
+    120,
+    [10, 3_600],
+    'Processor time to read what one package carries inside; beyond it the rest counts as not scanned.',
+    's',
+  ),
   on_scanner_unavailable: choice(
     ['hold', 'warn'],
     'hold',

@@ -59,6 +59,7 @@ test('the defaults are those of the specification', async () => {
   expect(now.validation).toEqual({
     sha256_check: true,
     clamav_scan: true,
+    contents_cpu_seconds: 120,
     grype_scan: true,
     grype_fail_on: 'critical',
     max_upload_size_mb: 500,

@@ -35,6 +35,7 @@ const deps = () => {
     layout,
     pool: createPool({ layout, clock }),
     version: 'test',
+    settings: { now: () => ({ validation: { contents_cpu_seconds: 120 } }) },
     javaNames: async () => NO_NAMES,
   })
   return {
@@ -373,6 +374,7 @@ describe('a document of a distribution', () => {
       layout: stock.layout,
       pool: createPool(stock),
       version: 'test',
+      settings: { now: () => ({ validation: { contents_cpu_seconds: 120 } }) },
       javaNames: async () => NO_NAMES,
     })
     const bill = await createBills({

@@ -281,6 +281,7 @@ export function openUploads(): Uploads {
         layout,
         pool: createPool({ layout, clock: systemClock }),
         version: 'test',
+        settings: { now: () => ({ validation: { contents_cpu_seconds: 120 } }) },
         javaNames: async () => NO_NAMES,
       }),
       clock: systemClock,

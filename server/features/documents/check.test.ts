@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { createDocumentCheck, type CheckLimits, type DocumentAnswer } from './check.ts'
+import type { ThreadLimits } from '../../lib/limited-threads.ts'
+import { createDocumentCheck, type DocumentAnswer } from './check.ts'
 
 const MODULE = 'document: modulemd\nversion: 2\ndata:\n'
 
@@ -12,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-async function check(text: string, limits?: CheckLimits): Promise<DocumentAnswer> {
+async function check(text: string, limits?: ThreadLimits): Promise<DocumentAnswer> {
   const path = join(folder, 'document')
   await writeFile(path, text)
   const key = { component: '', arch: 'x86_64', name: '' }

@@ -113,6 +113,7 @@ const LABELS: Readonly<Record<string, string>> = {
   'email.use_tls': 'TLS only',
   'validation.clamav_scan': 'Malware scan',
   'validation.grype_scan': 'Vulnerability scan',
+  'validation.contents_cpu_seconds': 'Processor time to read one package',
   'validation.on_scanner_unavailable': 'When an engine is unavailable',
   'oidc.label': 'Words on the button',
   'signing.rpm_packages': 'Sign RPM packages',

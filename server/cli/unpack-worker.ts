@@ -22,10 +22,14 @@ const jobs = new Map<number, Job>()
 const tell = (message: FromThread, transfer: readonly ArrayBuffer[] = []): void =>
   parentPort?.postMessage(message, transfer)
 
-/** Resolves when a message for this job has come. */
+/** Resolves when a message for this job has come: both who waits for input and who waits for the reader are told. */
 const change = (job: Job): Promise<void> =>
   new Promise(resolve => {
-    job.wake = resolve
+    const others = job.wake
+    job.wake = () => {
+      others?.()
+      resolve()
+    }
   })
 
 /** The bytes to decode, as the other thread sends them. */
@@ -106,5 +110,7 @@ parentPort?.on('message', (message: ToThread) => {
   else if (message.kind === 'input-end') job.input.push(undefined)
   else if (message.kind === 'taken') job.ahead -= 1
   else job.isClosed = true
-  job.wake?.()
+  const { wake } = job
+  job.wake = undefined
+  wake?.()
 })

@@ -174,6 +174,17 @@ test('joined gzip members are one stream, as dpkg reads them', async () => {
   }
 })
 
+test('a reader that blocks this thread gets all of it: waits for input and for the reader end each by its own', async () => {
+  const body = Buffer.concat([...Array(40)].flatMap(() => [noise(100_000), Buffer.alloc(900_000)]))
+  const stuck = new Int32Array(new SharedArrayBuffer(4))
+  let size = 0
+  for await (const chunk of unpack(source(gzipSync(body), 'gzip'))) {
+    size += chunk.length
+    Atomics.wait(stuck, 0, 0, 3)
+  }
+  expect(size).toBe(body.length)
+})
+
 test('what is not compressed passes as it is', async () => {
   expect((await drain(unpack(source(LARGE, 'none')))).equals(LARGE)).toBe(true)
 })

@@ -43,6 +43,22 @@ test.each([
     { type: 'githubactions', namespace: 'tj-actions', name: 'changed-files', version: 'v45' },
     { ecosystem: 'actions', name: 'tj-actions/changed-files', version: 'v45' },
   ],
+  [
+    { type: 'generic', name: 'openssl', version: '1.0.2k' },
+    { ecosystem: 'native', name: 'openssl', version: '1.0.2k', arch: 'linux' },
+  ],
+  [
+    { type: 'conda', name: 'libsqlite', version: '3.40.0' },
+    { ecosystem: 'native', name: 'sqlite', version: '3.40.0', arch: 'linux' },
+  ],
+  [
+    { type: 'generic', name: 'openssh', version: '9.2p1' },
+    { ecosystem: 'native', name: 'openssh', version: '9.2', arch: 'linux' },
+  ],
+  [
+    { type: 'generic', name: 'openjdk', version: '1.8.0_392' },
+    { ecosystem: 'native', name: 'openjdk', version: '8.0.392', arch: 'linux' },
+  ],
 ])('%j is asked about as %j', (found, query) => {
   const component = componentAt({ ...found, ...shipped }, 'opt/app/lock')
   const { purl, path, presence, rule, confidence } = component
@@ -59,6 +75,17 @@ test("what is the distribution's own, and what has no coordinates, is not asked 
   const contents = { components: [packaged, nameless], unopened: [] }
   expect(askedOf(contents, { known: 'version', sourceVersion: '2-1', builtUsing: [] })).toEqual([])
   expect(askedOf(contents)).toMatchObject([{ ecosystem: 'pypi', name: 'requests', version: '2' }])
+})
+
+test('native code of a rebuilt package is its own where it has the version of the package', () => {
+  const openssl = componentAt({ type: 'generic', name: 'openssl', version: '3.0.2', ...shipped }, 'usr/lib/libssl.so.3')
+  const windows = componentAt({ type: 'generic', name: 'php', version: '8.2.7', ...shipped }, 'opt/php/php8ts.dll')
+  const rebuilt = (sourceVersion: string) =>
+    askedOf({ components: [openssl], unopened: [] }, { known: 'source', sourceVersion, builtUsing: [] }).length
+  expect([rebuilt('3.0.2-0ubuntu1.10+site1'), rebuilt('2.1-1')]).toEqual([0, 1])
+  expect(askedAbout(windows)).toMatchObject([{ name: 'php', arch: 'windows' }])
+  const vim = componentAt({ type: 'generic', name: 'vim', version: '9.0', ...shipped }, 'opt/vim')
+  expect(askedAbout(vim)).toEqual([])
 })
 
 test('what is only declared is asked about where a compiled program does not say what was built in', () => {

@@ -1,3 +1,4 @@
+import { nativeProduct, nativeVersion } from '../core/native-products.ts'
 import { parsePurl } from '../core/purl.ts'
 import type { FoundIn } from '../core/findings.ts'
 import type { EmbeddedPackage } from '../scanners/scanner.ts'
@@ -26,14 +27,20 @@ const ECOSYSTEMS: Readonly<
   github: { ecosystem: 'actions', joined: '/' },
 }
 
+/** Types of package URLs under which products in native code come. */
+const NATIVE_TYPES: ReadonlySet<string> = new Set(['generic', 'conda', 'conan', 'vcpkg'])
+
 /** Ecosystems whose programs keep no list of what was built in, unless they were told to. */
 const COMPILED: ReadonlySet<string> = new Set(['cargo', 'golang', 'hackage', 'pub', 'swift'])
 
 /** What a package URL names, as advisories spell it; undefined where there are none for its type, or no version. */
 export function askedAs(text: string, version = parsePurl(text)?.version): EmbeddedPackage | undefined {
   const purl = parsePurl(text)
-  const known = ECOSYSTEMS[purl?.type ?? '']
-  if (purl === undefined || known === undefined || version === undefined) return undefined
+  if (purl === undefined || version === undefined) return undefined
+  const product = NATIVE_TYPES.has(purl.type) ? nativeProduct(purl.name) : undefined
+  if (product !== undefined) return { ecosystem: 'native', name: product, version: nativeVersion(product, version) }
+  const known = ECOSYSTEMS[purl.type]
+  if (known === undefined) return undefined
   const { ecosystem, joined, version: spell = text => text } = known
   return {
     ecosystem,
@@ -42,10 +49,19 @@ export function askedAs(text: string, version = parsePurl(text)?.version): Embed
   }
 }
 
+/** The system that a file is for, by its name. */
+const systemOf = (path: string): string =>
+  /\.(?:dll|exe|pyd)$/i.test(path) ? 'windows' : /\.dylib$/.test(path) ? 'darwin' : 'linux'
+
 /** A component as advisories spell it; undefined where none can be asked for. */
-function spelled({ purl, version, unasked, cleared }: Component): EmbeddedPackage | undefined {
+function spelled({ purl, version, unasked, cleared, path }: Component): EmbeddedPackage | undefined {
   const asked = version === undefined || unasked !== undefined ? undefined : askedAs(purl, version)
-  return asked === undefined ? undefined : { ...asked, ...(cleared === undefined ? {} : { cleared }) }
+  if (asked === undefined) return undefined
+  return {
+    ...asked,
+    ...(asked.ecosystem === 'native' ? { arch: systemOf(path) } : {}),
+    ...(cleared === undefined ? {} : { cleared }),
+  }
 }
 
 /** Where a component stands, for findings about it. */

@@ -43,5 +43,6 @@ export function isOwn(component: Component, owner: Owner): boolean {
   if (isOthersPlace(path)) return false
   if (owner.known === 'version') return true
   if (purl.startsWith('pkg:golang/stdlib@')) return isBuiltWithGo(owner)
-  return owner.known === 'source' && packaged === true && version === upstreamOf(owner.sourceVersion)
+  const isItself = packaged === true || purl.startsWith('pkg:generic/')
+  return owner.known === 'source' && isItself && version === upstreamOf(owner.sourceVersion)
 }

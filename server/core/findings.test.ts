@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { mergeFindings, type Finding } from './findings.ts'
+import { mergeFindings, type Finding, type FoundIn } from './findings.ts'
 
 const f = (id: string, by: string, more: Partial<Finding> = {}): Finding => ({
   id,
@@ -71,6 +71,20 @@ describe('findings of several engines', () => {
       kev: true,
       advisories: ['DSA-1'],
     })
+  })
+  test('the surer of two places counts, and what one engine says of the package itself is about no place', () => {
+    const at = (confidence: 'certain' | 'probable'): FoundIn => ({
+      purl: 'pkg:generic/p@1',
+      path: confidence,
+      rule: 'r',
+      confidence,
+      presence: 'shipped',
+    })
+    const placeOf = (...findings: Finding[]) => mergeFindings([findings])[0]?.at?.path
+    const [guess, sure] = [f('CVE-1', 'a', { at: at('probable') }), f('CVE-1', 'a', { at: at('certain') })]
+    expect([placeOf(guess, sure), placeOf(sure, guess)]).toEqual(['certain', 'certain'])
+    expect([placeOf(guess, f('CVE-1', 'a')), placeOf(f('CVE-1', 'a'), sure)]).toEqual([undefined, undefined])
+    expect([placeOf(guess, f('CVE-1', 'b')), placeOf(f('CVE-1', 'b'), guess)]).toEqual(['probable', 'probable'])
   })
   test('worst first, then by name', () => {
     expect(

@@ -100,6 +100,12 @@ export function closeDenied(
 export const isMalicious = (finding: Finding): boolean =>
   finding.malicious === true || namesOf(finding).some(name => name.startsWith('MAL-'))
 
+/**
+ * Whether it is not certain that the package has what the finding is about: a name was told by strings or file names,
+ * or the record by the NVD's names of products.
+ */
+export const isProbable = ({ at }: Pick<Finding, 'at'>): boolean => at?.confidence === 'probable'
+
 /** `unknown` ranks between medium and low: not knowing is not harmless. */
 const RANK: Record<Severity, number> = { critical: 6, high: 5, medium: 4, unknown: 3, low: 2, negligible: 1 }
 
@@ -182,17 +188,27 @@ const union = (...lists: readonly (readonly string[] | undefined)[]): readonly s
 /** A known severity outweighs an unknown one. */
 const joined = (a: Severity, b: Severity): Severity => (a === 'unknown' ? b : b === 'unknown' ? a : worse(a, b))
 
+/** The surer of two places; what one engine says of the package itself is about no place in it. */
+function placeOf(known: Finding, finding: Finding): FoundIn | undefined {
+  const [a, b] = [known.at, finding.at]
+  if (a !== undefined && b !== undefined) return isProbable(known) ? b : a
+  const [without, within] = a === undefined ? [known, finding] : [finding, known]
+  return within.detected_by.every(engine => without.detected_by.includes(engine)) ? undefined : (a ?? b)
+}
+
 function join(known: Finding, finding: Finding, id: string): Finding {
   const aliases = union(namesOf(known), namesOf(finding)).filter(name => name !== id)
   const advisories = union(known.advisories, finding.advisories)
   const severity = joined(known.severity, finding.severity)
   const { severity_source: source } = severity === known.severity ? known : finding
-  const { severity_source: _, ...both } = { ...finding, ...known }
+  const { severity_source: _, at: __, ...both } = { ...finding, ...known }
+  const at = placeOf(known, finding)
   return {
     ...both,
     id,
     severity,
     ...(source === undefined ? {} : { severity_source: source }),
+    ...(at === undefined ? {} : { at }),
     detected_by: union(known.detected_by, finding.detected_by),
     ...(aliases.length === 0 ? {} : { aliases }),
     ...(advisories.length === 0 ? {} : { advisories }),

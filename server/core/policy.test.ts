@@ -97,6 +97,17 @@ test('an unknown severity counts as high, or as the one that the setting names',
   expect(decide([vulnerabilities('unknown')], policy, 'native').state).toBe('pending_review')
 })
 
+test('what is only probable is held at upload where the policy blocks, malicious code excepted', () => {
+  const at = (confidence: 'certain' | 'probable') =>
+    ({ purl: 'pkg:generic/openssl@3.0.2', path: 'a', rule: 'r', confidence, presence: 'shipped' }) as const
+  const stateOf = (...findings: Finding[]) => decide([{ ...vulnerabilities(), findings }], policy, 'native').state
+  const probable = { ...finding('critical'), at: at('probable') }
+  expect(stateOf(probable)).toBe('pending_review')
+  expect(stateOf(probable, { ...finding('critical'), at: at('certain') })).toBe('quarantined')
+  expect(stateOf({ ...probable, severity: 'low' })).toBe('published')
+  expect(stateOf({ ...probable, malicious: true })).toBe('quarantined')
+})
+
 describe('findings of a second engine only', () => {
   const seen = (severity: Severity, ...detected_by: string[]): Finding => ({ ...finding(severity), detected_by })
   const scan = (coverage: [string, string][], ...findings: Finding[]): Report => ({

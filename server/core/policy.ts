@@ -1,5 +1,5 @@
 import type { Finding, Severity } from './findings.ts'
-import { isMalicious, worst } from './findings.ts'
+import { isMalicious, isProbable, worst } from './findings.ts'
 import type { State } from './manifest.ts'
 import type { EngineRecord, Report } from './report.ts'
 
@@ -179,20 +179,30 @@ export function crossChecked(
 }
 
 /**
- * The action of a scan at upload. A second engine alone holds for review and never blocks (the specification, "States
- * and transitions").
+ * Findings that hold for review where the policy blocks: what a second engine alone saw (the specification, "States and
+ * transitions"), and what is about a component that is only probably there, or a record that is only probably about it.
+ * Malicious code is blocked nevertheless.
  */
+export function heldOnly(
+  findings: readonly Finding[],
+  engines?: Parameters<typeof crossChecked>[1],
+): readonly Finding[] {
+  const others = new Set(crossChecked(findings, engines))
+  return findings.filter(one => others.has(one) || (isProbable(one) && !isMalicious(one)))
+}
+
+/** The action of a scan at upload. */
 export function uploadAction(
   { findings = [], engines }: Pick<Report, 'findings' | 'engines'>,
   policy: CvePolicy,
 ): Action {
-  const others = new Set(crossChecked(findings, engines))
+  const held = new Set(heldOnly(findings, engines))
   return harder(
     hardestAction(
-      findings.filter(one => !others.has(one)),
+      findings.filter(one => !held.has(one)),
       policy,
     ),
-    softer(hardestAction([...others], policy), 'review'),
+    softer(hardestAction([...held], policy), 'review'),
   )
 }
 

@@ -178,6 +178,22 @@ describe('several engines', () => {
       state: 'quarantined',
     })
   })
+  test('what is only probably there is held for review, and the report says so', async () => {
+    const at = {
+      purl: 'pkg:generic/openssl@3.0.2',
+      path: 'opt/libcrypto.so.3',
+      rule: 'version-string',
+      confidence: 'probable',
+      presence: 'shipped',
+    } as const
+    expect(await judge([engine('osv', 'covered', [{ ...finding('CVE-1', 'critical'), at }])])).toMatchObject({
+      word: 'warned findings',
+      state: 'pending_review',
+      report: {
+        said: '1 known vulnerability: 1 critical. The policy blocks what is only probably in it; a finding that is not certain asks for a review.',
+      },
+    })
+  })
   test('what each said is on record, with the program that said it', async () => {
     const binary = { path: '/usr/bin/grype', sha256: 'a', version: '0.116.0' }
     const grype: VulnerabilityScanner = {

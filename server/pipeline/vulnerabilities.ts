@@ -2,7 +2,15 @@ import { recordOf as contentsRecord, sayPartial, type Contents } from '../conten
 import { askedOf } from '../contents/asked.ts'
 import { isOwnPlace, type Owner } from '../contents/ownership.ts'
 import { closeDenied, isMalicious, mergeFindings, SEVERITIES, type Denied, type Finding } from '../core/findings.ts'
-import { crossChecked, hardestAction, missingCatalogues, uploadAction, policyOf } from '../core/policy.ts'
+import {
+  actionOf,
+  crossChecked,
+  hardestAction,
+  missingCatalogues,
+  policyOf,
+  uploadAction,
+  type CvePolicy,
+} from '../core/policy.ts'
 import type { EngineRecord, Report } from '../core/report.ts'
 import {
   doesNotAnswer,
@@ -39,8 +47,14 @@ function sayMalicious(findings: readonly Finding[]): string {
   return named.length === 0 ? '' : `Malicious code: ${named.slice(0, 5).join(', ')}${more}. `
 }
 
-const seenBy = (findings: readonly Finding[]): string =>
-  [...new Set(findings.flatMap(({ detected_by }) => detected_by))].join(' and ')
+/** Why the policy does not block: what a second engine alone saw, or what is only probable. */
+function sayHeld(findings: readonly Finding[], engines: readonly EngineRecord[], policy: CvePolicy): string {
+  const second = crossChecked(findings, engines).filter(one => actionOf(one, policy) === 'block')
+  const seenBy = [...new Set(second.flatMap(({ detected_by }) => detected_by))].join(' and ')
+  return second.length > 0
+    ? `The policy blocks what ${seenBy} alone saw; a second engine's word asks for a review.`
+    : 'The policy blocks what is only probably in it; a finding that is not certain asks for a review.'
+}
 
 /** What the policy makes of findings, in the words of a report. */
 function found(
@@ -67,7 +81,7 @@ function found(
       ...base,
       outcome: 'warned',
       holds: true,
-      said: `${said} The policy blocks what ${seenBy(crossChecked(open, engines))} alone saw; a second engine's word asks for a review.`,
+      said: `${said} ${sayHeld(open, engines, policy)}`,
     }
   switch (action) {
     case 'block':

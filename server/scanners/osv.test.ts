@@ -1,7 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { configuration, cpe, match, nvdFile, nvdRecord } from '../../test/support/nvd.ts'
 import { osvRecord, osvZip } from '../../test/support/zip.ts'
 import { getDistribution, repositories } from '../../test/support/repositories.ts'
 import type { FormatId } from '../core/identity.ts'
@@ -33,13 +35,14 @@ afterEach(async () => {
 })
 
 let files = 0
-async function load(...records: object[]): Promise<void> {
+const load = (...records: object[]): Promise<void> => loadFile(osvZip(records), 'all.zip')
+async function loadFile(bytes: Buffer, label: string): Promise<void> {
   const path = join(security, `input-${files++}`)
-  await writeFile(path, osvZip(records))
+  await writeFile(path, bytes)
   await importData(
     {
       security,
-      files: [{ path, label: 'all.zip' }],
+      files: [{ path, label, whole: label !== 'all.zip' }],
       force: false,
       key: '',
       now: new Date().toISOString(),
@@ -266,4 +269,55 @@ test('unreadable data count as an engine that does not answer', async () => {
   await load(...many('Debian:12', 'DEBIAN-CVE'))
   await writeFile(join(createVulndbLayout({ security }).generation(1), 'debian-12', 'all.ndjson.gz'), 'damaged')
   await expect(scan('bookworm', 'filler1', '0.1')).rejects.toThrow(EngineUnavailable)
+})
+
+test('native code is looked up in the data of the NVD: each finding is probable, with its record and the day of the data', async () => {
+  const metrics = {
+    cvssMetricV31: [
+      { type: 'Primary', cvssData: { version: '3.1', vectorString: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:N/I:N/A:H' } },
+    ],
+  }
+  const limits = { versionStartIncluding: '3.0.0', versionEndExcluding: '3.0.7' }
+  const records = [nvdRecord('CVE-2022-3602', [configuration([[match(cpe('openssl:openssl'), limits)]])], { metrics })]
+  const at = {
+    purl: 'pkg:generic/openssl@3.0.2',
+    path: 'opt/app/libcrypto.so.3',
+    rule: 'version-string',
+    confidence: 'certain',
+    presence: 'shipped',
+  } as const
+  const carrying = { embedded: [{ ecosystem: 'native', name: 'openssl', version: '3.0.2', arch: 'linux', at }] }
+  const ask = () => scan('bookworm', 'tool', '1.0', {}, carrying)
+  await load(osvRecord('CVE-2026-1', [['Debian:12', 'tool', '1.0']]))
+  expect(await ask()).toMatchObject({
+    coverage: 'partial',
+    ecosystems: [
+      {
+        ecosystem: 'native code',
+        coverage: 'not_covered',
+        said: 'No advisories for native code are loaded: they come with the data of the NVD.',
+      },
+    ],
+  })
+  const day = now.toISOString()
+  const loadYear = (year: number, list: readonly object[] = [nvdRecord(`CVE-${year}-99999`, [])]) =>
+    loadFile(gzipSync(JSON.stringify(nvdFile(list, day.slice(0, -1)))), `nvdcve-2.0-${year}.json.gz`)
+  await loadYear(2022, records)
+  expect(await ask()).toMatchObject({
+    ecosystems: [{ coverage: 'partial', data_at: day, said: expect.stringContaining('not loaded, such as') as string }],
+    findings: [
+      {
+        id: 'CVE-2022-3602',
+        severity: 'high',
+        severity_source: 'nvd',
+        fixed_in: '3.0.7',
+        at: { ...at, confidence: 'probable' },
+        evidence: [{ source: 'nvd/2022', data_at: day, says: 'versions from 3.0.0 on and before 3.0.7' }],
+      },
+    ],
+  })
+  for (let year = 2002; year <= now.getUTCFullYear(); year++) if (year !== 2022) await loadYear(year)
+  expect(await ask()).toMatchObject({ ecosystems: [{ coverage: 'covered' }], findings: [{ id: 'CVE-2022-3602' }] })
+  await loadYear(2022)
+  expect((await ask()).findings).toEqual([])
 })

@@ -21,7 +21,7 @@ import {
   type CoverageDeps,
 } from '../vulndb/match/coverage.ts'
 import type { Database, Snapshot } from '../vulndb/store/database.ts'
-import { ecosystemOf, familyOf, spellName } from '../vulndb/match/ecosystems.ts'
+import { ecosystemOf, familyOf, NATIVE, spellName } from '../vulndb/match/ecosystems.ts'
 import { matchPackage, sayRows, sourceOf, type Said } from '../vulndb/match/match.ts'
 import type { Matched, PackageQuery } from '../vulndb/match/matching-rules.ts'
 import type { Orders } from '../vulndb/versions/orders.ts'
@@ -172,7 +172,7 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
     covers: async distribution => distributionCoverage(distribution, known(await open())),
     async languages() {
       const now = known(await open())
-      return Object.values(OSV_LANGUAGES).map(ecosystem => languageCoverage(ecosystem, now))
+      return [...Object.values(OSV_LANGUAGES), NATIVE].map(ecosystem => languageCoverage(ecosystem, now))
     },
     async status() {
       try {
@@ -252,7 +252,10 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
       const findings = answers.flatMap((answer, n) => {
         const { at, ...query } = queries[n] ?? {}
         const open = answer.findings.filter(finding => !isCleared(query, finding))
-        return at === undefined ? open : open.map(finding => ({ ...finding, at }))
+        // the NVD's names of products are not those of files
+        const surely =
+          queries[n]?.ecosystem === NATIVE && at !== undefined ? { ...at, confidence: 'probable' as const } : at
+        return surely === undefined ? open : open.map(finding => ({ ...finding, at: surely }))
       })
       const denied = isKnown ? (answers[0]?.denied ?? []) : []
       const isNamed = !isKnown || answers[0]?.isNamed === true

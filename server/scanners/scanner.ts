@@ -20,11 +20,15 @@ export interface EngineStatus {
   readonly silence?: 'not_set_up' | 'no_answer'
 }
 
-/** `ecosystem` is one of `OSV_LANGUAGES` such as `pypi`, or a distribution's release such as `debian-12`. */
+/**
+ * `ecosystem` is one of `OSV_LANGUAGES` such as `pypi`, a distribution's release such as `debian-12`, or `native`.
+ */
 export interface EmbeddedPackage {
   readonly ecosystem: string
   readonly name: string
   readonly version: string
+  /** Of native code the system that it is for: `linux`, `windows`, `darwin`. */
+  readonly arch?: string
   /** Vulnerabilities that this copy cannot have, and why, in one sentence. */
   readonly cleared?: { readonly ids: readonly string[]; readonly why: string }
   /** Where it is inside the package; absent for sources that were built in. */

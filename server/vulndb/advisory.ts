@@ -4,12 +4,13 @@ import type { OrderId } from './versions/orders.ts'
 
 /**
  * Versions from `from` on ('0': from the first) up to `to`, or without end when `to` is undefined. `to` itself counts
- * as affected when `closed`.
+ * as affected when `closed`, `from` itself does not when `after`.
  */
 export interface Span {
   readonly from: string
   readonly to?: string
   readonly closed?: true
+  readonly after?: true
 }
 
 /** An advisory; it may concern many packages. */

@@ -31,6 +31,9 @@ const LIBRARIES: readonly Library[] = [
   { name: 'zlib', file: soname('libz', VERSION) },
 ]
 
+/** The products that names of libraries tell. */
+export const libraryNames = (): readonly string[] => LIBRARIES.map(({ name }) => name)
+
 /** What a library is by its names, the surest first; undefined for one that is not known. */
 export function libraryNamed(
   names: readonly string[],

@@ -3,7 +3,10 @@ import { findings, purls } from '../../../test/support/contents.ts'
 import { mutated } from '../../../test/support/mutate-program.ts'
 import { openFile } from '../../../test/support/open-file.ts'
 import { elf, pe, type Part } from '../../../test/support/programs.ts'
+import { NATIVE_PRODUCTS } from '../../core/native-products.ts'
 import { Malformed } from '../../lib/limited.ts'
+import { libraryNames } from './libraries.ts'
+import { PRODUCTS } from './products.ts'
 import { visitNumbers } from './numbers-with-dots.ts'
 import { programStrings } from './program-strings.ts'
 
@@ -41,6 +44,11 @@ test.each([
   ['3.40.1', 'sqlite3_open', undefined],
 ])('%s beside %s', async (text, beside, expected) => {
   expect(await read('opt/app/program', text, beside)).toEqual(expected === undefined ? [] : [`pkg:generic/${expected}`])
+})
+
+test('every product has an entry that says how the NVD calls it', () => {
+  const names = [...PRODUCTS.map(({ name }) => name), ...libraryNames()]
+  expect(names.filter(name => !Object.hasOwn(NATIVE_PRODUCTS, name))).toEqual([])
 })
 
 test('a program that only links OpenSSL does not have it', async () => {

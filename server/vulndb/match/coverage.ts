@@ -2,8 +2,8 @@ import { daysOld, isTooOld } from '../../core/data-age.ts'
 import { outOfSupport } from '../../core/ends-of-life.ts'
 import type { Distribution } from '../../core/repository.ts'
 import type { DistributionCoverage, EcosystemCoverage } from '../../scanners/scanner.ts'
-import { ecosystemOf, labelOf, type Ecosystem } from './ecosystems.ts'
-import type { Meta } from '../store/generation-meta.ts'
+import { ecosystemOf, labelOf, NATIVE, type Ecosystem } from './ecosystems.ts'
+import type { Meta, SourceFacts } from '../store/generation-meta.ts'
 
 /** What is said where there is nothing to look in. */
 export const NO_DATA = 'No vulnerability data are loaded.'
@@ -23,9 +23,13 @@ function newestOf({ ecosystems, sources }: Meta, name: string): string | undefin
 
 /** The day of what was loaded from a source, ISO 8601; undefined where nothing says it. */
 export function sourceDate(meta: Meta, name: string): string | undefined {
-  const { as_of: given = '', dated } = meta.sources[name] ?? {}
-  return (dated === true ? newestOf(meta, name) : undefined) ?? (given === '' ? undefined : given)
+  const source = meta.sources[name]
+  const given = source?.as_of === '' ? undefined : source?.as_of
+  return (source?.dated === true && !isOfNvd(source) ? newestOf(meta, name) : undefined) ?? given
 }
+
+/** A file of the NVD says its day; in an old year little changes. */
+const isOfNvd = (source: SourceFacts | undefined): boolean => source?.kind === 'nvd'
 
 /**
  * The date of what is loaded for an ecosystem: that of the newest source that carries it, by what its content says.
@@ -34,9 +38,10 @@ export function sourceDate(meta: Meta, name: string): string | undefined {
 function dateOf(meta: Meta, ecosystem: Ecosystem): string | undefined {
   const { rows = 0, sources: shares = {} } = meta.ecosystems[ecosystem] ?? {}
   return Object.entries(shares)
-    .filter(([, share]) => share.rows >= rows * SHARE)
+    .filter(([name, share]) => share.rows >= rows * SHARE || isOfNvd(meta.sources[name]))
     .map(([name, { newest }]) => {
       const source = meta.sources[name]
+      if (isOfNvd(source)) return source?.as_of
       // files imported by hand may be of very different days, so each ecosystem has its own
       const own = source?.dated === true ? newestOf(meta, name) : newest
       return own !== undefined && own <= (source?.imported_at ?? '') ? own : source?.as_of
@@ -139,8 +144,29 @@ export function distributionCoverage(
     : known
 }
 
-/** The coverage of a language's packages, such as those that a package carries inside. */
+/** The first of the NVD's files has what is older, too. */
+const FIRST_YEAR = 2002
+
+/** The coverage of native code: by the NVD, whose records come in a file for each year. */
+function nativeCoverage({ meta, now, maxAgeDays }: CoverageDeps): EcosystemCoverage {
+  const label = labelOf(NATIVE)
+  if (meta?.ecosystems[NATIVE] === undefined)
+    return {
+      ecosystem: label,
+      coverage: 'not_covered',
+      said: `No advisories for ${label} are loaded: they come with the data of the NVD.`,
+    }
+  const known = ageOf(NATIVE, label, { meta, now, maxAgeDays })
+  const years = Array.from({ length: now.getUTCFullYear() - FIRST_YEAR }, (_, n) => FIRST_YEAR + n)
+  const missing = years.filter(year => meta.sources[`nvd/${year}`] === undefined)
+  if (missing.length === 0 || known.coverage === 'stale') return { ecosystem: label, ...known }
+  const said = `${known.said} ${missing.length} of the NVD's years since ${FIRST_YEAR} are not loaded, such as ${missing.at(-1)}.`
+  return { ecosystem: label, ...known, coverage: 'partial', said }
+}
+
+/** The coverage of a language's packages, or of native code, such as those that a package carries inside. */
 export function languageCoverage(ecosystem: Ecosystem, { meta, now, maxAgeDays }: CoverageDeps): EcosystemCoverage {
+  if (ecosystem === NATIVE) return nativeCoverage({ meta, now, maxAgeDays })
   const label = labelOf(ecosystem)
   return {
     ecosystem: label,

@@ -3,7 +3,10 @@ import { OSV_LANGUAGES } from '../../core/osv-ecosystems.ts'
 import type { Distribution, Repositories } from '../../core/repository.ts'
 import type { OrderId } from '../versions/orders.ts'
 
-/** One release of a distribution, or one language's packages, by its name in the compiled data: `debian-12`, `pypi`. */
+/**
+ * One release of a distribution, one language's packages, or native code, by its name in the compiled data:
+ * `debian-12`, `pypi`, `native`.
+ */
 export type Ecosystem = string
 
 /** What an ecosystem's advisories can and cannot say. */
@@ -50,7 +53,11 @@ const FAMILIES: Readonly<Record<string, Family>> = {
   // the address of the repository, which is the same in all its spellings
   swift: { order: 'semver', kind: 'language', spell: name => lowerCase(name).replace(/^https?:\/\/|\.git$/g, '') },
   actions: { order: 'semver', kind: 'language', spell: lowerCase },
+  native: { order: 'native', kind: 'language' },
 }
+
+/** Products in C and C++, by the names in `core/native-products.ts`: no registry has them, the NVD's data do. */
+export const NATIVE: Ecosystem = 'native'
 
 /** The family of a compiled ecosystem, or undefined when this build does not know it. */
 export function familyOf(ecosystem: Ecosystem): Family | undefined {
@@ -83,6 +90,7 @@ const DISTRIBUTIONS: readonly (readonly [pattern: RegExp, ecosystem: (release: s
 
 /** What people call an ecosystem: OSV's name of a language. */
 export function labelOf(ecosystem: Ecosystem): string {
+  if (ecosystem === NATIVE) return 'native code'
   return Object.entries(LANGUAGES).find(([, compiled]) => compiled === ecosystem)?.[0] ?? ecosystem
 }
 

@@ -5,10 +5,10 @@ import type { VersionOrder } from '../versions/orders.ts'
 import { isWithin } from './ranges.ts'
 
 /** `from 2.0 on and before 2.15.0` */
-function saySpan({ from, to, closed }: Span): string {
+function saySpan({ from, to, closed, after }: Span): string {
   const end = to === undefined ? '' : `${closed === true ? 'up to' : 'before'} ${to}`
   if (from === '0') return end === '' ? 'every version' : `versions ${end}`
-  return `versions from ${from} on${end === '' ? '' : ` and ${end}`}`
+  return `versions ${after === true ? `after ${from}` : `from ${from} on`}${end === '' ? '' : ` and ${end}`}`
 }
 
 const MOST_SPANS = 3

@@ -8,6 +8,7 @@ import { familyOf, type Family } from './ecosystems.ts'
 import { findingOf, fixesOf, proofsOf, versionFor } from './finding.ts'
 import type { Answer, ClassOf, Judged, Kind, Matched, PackageQuery, Reading, Versioned } from './matching-rules.ts'
 import { language } from './language.ts'
+import { native } from './native.ts'
 import { streamsOf } from './modules.ts'
 import { isWithin } from './ranges.ts'
 import { rpm } from './rpm.ts'
@@ -15,7 +16,8 @@ import { rpm } from './rpm.ts'
 const DISTRIBUTIONS: Readonly<Partial<Record<Family['order'], Kind>>> = { deb, rpm, apk }
 
 /** The rules of languages, and of distributions by the order of their versions. */
-const kindOf = ({ kind, order }: Family): Kind => (kind === 'language' ? language : (DISTRIBUTIONS[order] ?? apk))
+const kindOf = ({ kind, order }: Family): Kind =>
+  order === 'native' ? native : kind === 'language' ? language : (DISTRIBUTIONS[order] ?? apk)
 
 /** The source that advisories name, and the version to compare with theirs. */
 export function sourceOf(query: PackageQuery): Versioned {

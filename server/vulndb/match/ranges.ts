@@ -68,8 +68,9 @@ function cut(span: Span, limit: string, order: VersionOrder): Span[] {
 
 /** True when a version lies in one of the spans. The order must be able to read it. */
 export function isWithin(version: string, spans: readonly Span[], order: VersionOrder): boolean {
-  return spans.some(({ from, to, closed }) => {
-    if (from !== '0' && order.compare(version, from) < 0) return false
+  return spans.some(({ from, to, closed, after }) => {
+    const begun = from === '0' ? 1 : order.compare(version, from)
+    if (begun < 0 || (begun === 0 && after === true)) return false
     if (to === undefined) return true
     if (to === '0') return false
     const beyond = order.compare(version, to)

@@ -39,7 +39,7 @@ describe('a year of the NVD', () => {
       record('CVE-2024-10005', { cvssMetricV31: [metric('Primary', '3.1', 'CVSS:3.1/none')] }),
       { cve: { id: 'nothing' } },
     ])
-    expect(await readNvd(bytes(JSON.stringify(given)), context.sink)).toEqual({
+    expect(await readNvd(bytes(JSON.stringify(given)), context)).toEqual({
       records: 6,
       newest: '2026-11-20T03:00:01.123Z',
     })
@@ -58,6 +58,6 @@ describe('a year of the NVD', () => {
       'the NVD file is cut off',
     ],
   ])('%s is refused', async (_, text, why) => {
-    await expect(readNvd(bytes(text), feed().context.sink)).rejects.toThrow(why)
+    await expect(readNvd(bytes(text), feed().context)).rejects.toThrow(why)
   })
 })

@@ -100,9 +100,13 @@ export const READERS: Readonly<Record<Exclude<FeedKind, 'bundle'>, (run: Run, fi
     noteIntel(run, file, { kind: 'epss', as_of: `${epss.date}T00:00:00.000Z`, records: epss.entries })
   },
   'nvd': async (run, file) => {
-    const { records, newest } = await readNvd(readUnpacked(file.path, file.is.compression), run.tables)
-    const year = /nvdcve-2\.0-(\w{1,20})\.json/.exec(file.label)?.[1] ?? 'others'
-    note(run, { name: `nvd/${year}`, kind: 'nvd', file: { ...file, whole: true }, as_of: newest, records })
+    const name = `nvd/${/nvdcve-2\.0-(\w{1,20})\.json/.exec(file.label)?.[1] ?? 'others'}`
+    const { records, newest } = await readNvd(readUnpacked(file.path, file.is.compression), {
+      source: name,
+      orders: run.orders,
+      sink: run.tables,
+    })
+    note(run, { name, kind: 'nvd', file: { ...file, whole: true }, as_of: newest, records })
   },
   'csaf': async (run, file) => readCsafFile(run, file),
   'csaf-archive': async (run, file) => readCsafArchive(run, file),

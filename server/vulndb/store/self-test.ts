@@ -16,6 +16,7 @@ function agrees(ecosystem: string, row: StoredRow, orders: Orders): boolean {
     span === undefined ||
     more.length > 0 ||
     span.closed === true ||
+    span.after === true ||
     row.versions !== undefined ||
     row.modules !== undefined
   )

@@ -20,7 +20,12 @@ export interface Shard {
  * parsed only when it is needed.
  */
 type SpanLine =
-  readonly [from: string] | readonly [from: string, to: string] | readonly [from: string, to: string, closed: 1]
+  | readonly [from: string]
+  | readonly [from: string, to: string]
+  | readonly [from: string, to: string | null, kind: number]
+/** Bits of a span's kind. */
+const CLOSED = 1
+const AFTER = 2
 interface RowLine {
   readonly a: number
   readonly s: readonly SpanLine[]
@@ -36,10 +41,17 @@ interface RowLine {
   readonly t?: string
 }
 
-const writeSpan = ({ from, to, closed }: Span): SpanLine =>
-  to === undefined ? [from] : closed === true ? [from, to, 1] : [from, to]
-const readSpan = ([from, to, closed]: SpanLine): Span =>
-  to === undefined ? { from } : closed === 1 ? { from, to, closed: true } : { from, to }
+function writeSpan({ from, to, closed, after }: Span): SpanLine {
+  const kind = (closed === true ? CLOSED : 0) + (after === true ? AFTER : 0)
+  if (kind !== 0) return [from, to ?? null, kind]
+  return to === undefined ? [from] : [from, to]
+}
+const readSpan = ([from, to, kind = 0]: SpanLine): Span => ({
+  from,
+  ...(to === undefined || to === null ? {} : { to }),
+  ...((kind & CLOSED) === 0 ? {} : { closed: true }),
+  ...((kind & AFTER) === 0 ? {} : { after: true }),
+})
 
 function writeRow(
   { by, spans, versions, order, severity, ratings, modules, archs, safe, said }: Row,

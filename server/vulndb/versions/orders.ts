@@ -1,6 +1,7 @@
 import { compareCran, isCran } from './cran.ts'
 import { compareHackage, isHackage } from './hackage.ts'
 import { compareMaven } from './maven.ts'
+import { compareNative, isNative } from './native.ts'
 import { compareNuget, isNuget } from './nuget.ts'
 import { comparePackagist, isPackagist } from './packagist.ts'
 import { comparePep440, isPython } from './pep440.ts'
@@ -32,6 +33,7 @@ export type OrderId =
   | 'pub'
   | 'hackage'
   | 'cran'
+  | 'native'
 export type Orders = Readonly<Record<OrderId, VersionOrder>>
 
 /** The order of versions in the package formats. It is passed in, because formats stand beside this folder. */
@@ -88,5 +90,6 @@ export function createOrders({ compare }: FormatOrders): Orders {
     pub: order(comparePub, isPub),
     hackage: order(compareHackage, isHackage),
     cran: order(compareCran, isCran),
+    native: order(compareNative, isNative),
   }
 }

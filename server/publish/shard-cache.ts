@@ -60,7 +60,10 @@ export interface ShardCache {
 
 const gz = promisify(gzip)
 const deflate = promisify(deflateRaw)
+/** Pieces whose forms are in memory: every publication asks for those of each piece. */
 const REMEMBERED = 16_384
+/** Pieces whose whole card is in memory, some 25 KB each: a publication asks for those that it changes. */
+const CARDS = 64
 /** Of gzip. 9 takes up to four times as long; a Packages gets 0.03 % smaller by it, rpm's XML up to 6 %. */
 const LEVEL = 6
 
@@ -96,16 +99,27 @@ export async function readCard(layout: Pick<Layout, 'shards'>, digest: string): 
   }
 }
 
-/** The cache below one root, with the newest cards in memory. */
+/** The newest entries of a map, by the order in which they were set. */
+function setNewest<T>(map: Map<string, T>, most: number, [key, value]: readonly [string, T]): void {
+  map.delete(key)
+  if (map.size >= most) map.delete(map.keys().next().value ?? '')
+  map.set(key, value)
+}
+
+/** The cache below one root, with the newest cards in memory, and the forms of many more. */
 export function createShardCache(layout: Pick<Layout, 'shards'>, thread: Pick<Joiner, 'take' | 'read'>): ShardCache {
   const cards = new Map<string, ShardCard>()
+  const forms = new Map<string, ShardCard['packed']>()
   const path = (digest: string, kind: IndexKind | '.json'): string => pieceFile(layout, digest, kind)
 
   function remember(digest: string, card: ShardCard): ShardCard {
-    if (cards.size >= REMEMBERED) cards.delete(cards.keys().next().value ?? '')
-    cards.set(digest, card)
+    setNewest(cards, CARDS, [digest, card])
+    setNewest(forms, REMEMBERED, [digest, card.packed])
     return card
   }
+
+  const formsOf = async (digest: string): Promise<ShardCard['packed'] | undefined> =>
+    forms.get(digest) ?? (await find(digest))?.packed
 
   async function find(digest: string): Promise<ShardCard | undefined> {
     const known = cards.get(digest)
@@ -119,15 +133,12 @@ export function createShardCache(layout: Pick<Layout, 'shards'>, thread: Pick<Jo
    * empty files.
    */
   async function refresh(digest: string): Promise<boolean> {
-    const card = await find(digest)
-    if (card === undefined) return false
-    const forms = Object.entries(card.packed).map(([kind, { size }]) => ({
-      place: path(digest, kind as IndexKind),
-      size,
-    }))
+    const known = await formsOf(digest)
+    if (known === undefined) return false
+    const files = Object.entries(known).map(([kind, { size }]) => ({ place: path(digest, kind as IndexKind), size }))
     try {
-      const sizes = await Promise.all(forms.map(async ({ place }) => (await stat(place)).size))
-      if (forms.some(({ size }, n) => size !== sizes[n])) return forget(digest)
+      const sizes = await Promise.all(files.map(async ({ place }) => (await stat(place)).size))
+      if (files.some(({ size }, n) => size !== sizes[n])) return forget(digest)
       await touch([digest])
       return true
     } catch (error) {
@@ -137,13 +148,13 @@ export function createShardCache(layout: Pick<Layout, 'shards'>, thread: Pick<Jo
   }
 
   async function touch(digests: readonly string[]): Promise<void> {
-    const found = await Promise.all(digests.map(async digest => ({ digest, card: await find(digest) })))
+    const found = await Promise.all(digests.map(async digest => ({ digest, packed: await formsOf(digest) })))
     const at = new Date()
     await thread.take(
-      found.flatMap(({ digest, card }) =>
-        card === undefined
+      found.flatMap(({ digest, packed }) =>
+        packed === undefined
           ? []
-          : [...(Object.keys(card.packed) as IndexKind[]), '.json' as const].map(kind => ({
+          : [...(Object.keys(packed) as IndexKind[]), '.json' as const].map(kind => ({
               do: 'touch' as const,
               path: path(digest, kind),
               at,
@@ -171,9 +182,9 @@ export function createShardCache(layout: Pick<Layout, 'shards'>, thread: Pick<Jo
   }
 
   async function packed(digest: string, kind: IndexKind): Promise<Packed> {
-    const card = await get(digest)
-    const known = card.packed[kind]
+    const known = (await formsOf(digest))?.[kind]
     if (known !== undefined) return known
+    const card = await get(digest)
     const made = await PACK[kind](await readFile(path(digest, '')))
     const fuller: ShardCard = { ...card, packed: { ...card.packed, [kind]: made.packed } }
     await thread.take([
@@ -186,6 +197,7 @@ export function createShardCache(layout: Pick<Layout, 'shards'>, thread: Pick<Jo
 
   function forget(digest: string): false {
     cards.delete(digest)
+    forms.delete(digest)
     return false
   }
 

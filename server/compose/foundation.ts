@@ -27,7 +27,7 @@ import { createArrivals } from '../lib/arrivals.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createDigestThreads } from '../lib/digest.ts'
 import type { Log } from '../lib/log.ts'
-import { ALONE, createShared } from '../lib/redis.ts'
+import { ALONE } from '../lib/replica-memory.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { createAudit } from '../record/audit.ts'
 import { createEvents } from '../record/events.ts'
@@ -97,7 +97,7 @@ export async function layFoundation(env: Env, log: Log) {
   const shared =
     env.redisUrl === undefined
       ? ALONE
-      : createShared({
+      : (await import('../lib/redis.ts')).createShared({
           url: env.redisUrl,
           onTrouble: trouble => {
             if (trouble === undefined) log.info('Redis answers')

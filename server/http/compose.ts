@@ -3,7 +3,7 @@ import { createApp } from './app.ts'
 import { createListener, type Listener } from './listener.ts'
 import { createRateLimits } from './rate-limit.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Shared } from '../lib/redis.ts'
+import type { Shared } from '../lib/replica-memory.ts'
 import type { Settings } from '../settings/store.ts'
 import type { Keyring } from '../signing/signer.ts'
 

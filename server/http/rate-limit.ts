@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 import ratelimit from 'koa-ratelimit'
 import { fail } from '../core/errors.ts'
 import type { Limit } from '../core/contract.ts'
-import { ALONE, type Shared } from '../lib/redis.ts'
+import { ALONE, type Shared } from '../lib/replica-memory.ts'
 
 const MINUTE_MS = 60_000
 

@@ -3,7 +3,8 @@ import { createRateLimits, type RateLimits } from '../http/rate-limit.ts'
 import { createEvents } from '../record/events.ts'
 import { createRedis, type TestRedis } from '../../test/support/redis.ts'
 import { lacking } from '../../test/support/tools.ts'
-import { createShared, type Shared } from './redis.ts'
+import { createShared } from './redis.ts'
+import type { Shared } from './replica-memory.ts'
 
 let redis: TestRedis
 const opened: Shared[] = []

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import nodemailer from 'nodemailer'
 import type SMTPTransport from 'nodemailer/lib/smtp-transport/index.js'
 import { fail, isRefusal } from '../core/errors.ts'
 import { systemErrorInWords } from '../lib/system-errors.ts'
@@ -127,7 +126,8 @@ export function createMailer({ settings, timeoutMs = 10_000 }: MailerDeps): Mail
     if (problem !== undefined) fail('mail_not_configured', { why: problem })
     const receivers = (typeof to === 'string' ? [to] : to).map(address => addressOf(address, 'the receiver'))
     if (receivers.length === 0) fail('mail_not_configured', { why: 'email.to_addresses is empty' })
-    const transport = nodemailer.createTransport(await transportOptions(email, timeoutMs))
+    const { createTransport } = await import('nodemailer') // with the first mail: many sites send none
+    const transport = createTransport(await transportOptions(email, timeoutMs))
     const server = `${email.smtp_host}:${email.smtp_port}`
     try {
       const info = await transport.sendMail({

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import { ALONE, type Shared } from '../lib/redis.ts'
+import { ALONE, type Shared } from '../lib/replica-memory.ts'
 
 /** The events of the live stream: small, without secrets, the same for every role. */
 export interface LiveEvent {

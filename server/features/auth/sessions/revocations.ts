@@ -1,7 +1,7 @@
 import type { Db, Queryable } from '../../../db/db.ts'
 import { cached } from '../../../lib/cached.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { ALONE, type Shared } from '../../../lib/redis.ts'
+import { ALONE, type Shared } from '../../../lib/replica-memory.ts'
 
 /**
  * Sessions that were ended early. Asked on every request, so an answer costs no query. Replicas with one database know

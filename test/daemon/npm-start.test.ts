@@ -60,7 +60,7 @@ test('npm has one child, the daemon itself, with its settings; what the caller s
     '',
   ])
   expect(await wordsOf(daemon, 'environ')).toEqual(
-    expect.arrayContaining(['MALLOC_ARENA_MAX=3', 'MALLOC_TRIM_THRESHOLD_=131072', `REPOS_ROOT=${root}`]),
+    expect.arrayContaining(['MALLOC_ARENA_MAX=3', 'MALLOC_TRIM_THRESHOLD_=65536', `REPOS_ROOT=${root}`]),
   )
 })
 

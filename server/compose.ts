@@ -13,6 +13,7 @@ import { composeArtifacts } from './features/artifacts/compose.ts'
 import { composeAudit } from './features/audit/compose.ts'
 import { composeAuth } from './features/auth/compose.ts'
 import { hashPassword } from './features/auth/accounts/passwords.ts'
+import { composeContentsRoutes } from './features/contents/compose.ts'
 import { composeDashboard } from './features/dashboard/compose.ts'
 import { composeDistributions } from './features/distributions/compose.ts'
 import { composeDocuments } from './features/documents/compose.ts'
@@ -104,7 +105,21 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
     enrich,
     contents,
   })
-  return { outbound, vulndb, scanning, packages, trees, renewal, keys, advisories, outlived, gate, sbom, review }
+  return {
+    outbound,
+    vulndb,
+    scanning,
+    packages,
+    trees,
+    renewal,
+    keys,
+    advisories,
+    outlived,
+    contents,
+    gate,
+    sbom,
+    review,
+  }
 }
 type Verbs = Awaited<ReturnType<typeof composeVerbs>>
 
@@ -162,6 +177,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     auth,
     uploads,
     composeArtifacts({ ...base, catalog, rebuild, clientFacts }),
+    composeContentsRoutes({ ...base, contents: verbs.contents }),
     composeAudit(base),
     composeDistributions({ ...base, ...review, ...trees, catalog, clientFacts, activeFormats: active }),
     composeOwnDistributions({ ...base, alone: trees.publisher.alone, database: vulndb.database }),

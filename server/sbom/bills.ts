@@ -2,13 +2,13 @@ import type { IndexedManifest } from '../catalog/queries/search.ts'
 import type { VersionPlace } from '../catalog/queries/versions.ts'
 import type { FormatId } from '../core/identity.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
-import { isKept } from '../core/manifest.ts'
 import type { Repositories } from '../core/repository.ts'
 import type { Db } from '../db/db.ts'
 import type { Format } from '../formats/format.ts'
 import { uuidOf, type Bill, type Entry, type Print } from './bill.ts'
 import type { ContentsOf } from '../contents/contents.ts'
-import { NOTHING, type Contents } from '../contents/component.ts'
+import type { Contents } from '../contents/component.ts'
+import { contentsNow, UNREAD } from '../contents/now.ts'
 import { cyclonedx } from './cyclonedx.ts'
 import { openvex } from './openvex.ts'
 import { spdx } from './spdx.ts'
@@ -42,8 +42,6 @@ export interface BillsDeps {
 
 // manifests of this many packages are in memory at once
 const CHUNK = 200
-/** Of a package that the job has not come to, or whose bytes are not in the pool. */
-const UNREAD: Contents = { ...NOTHING, cut: 'What it carries has not been read.' }
 const NEVER = '1970-01-01T00:00:00.000Z'
 
 /** Makes bills from rows. A bill names the packages that were there when it was begun. */
@@ -53,12 +51,6 @@ export function createBills({ db, clock, contents, formats, repositories, tool }
     purl: formats(manifest.ref.format).purl(manifest.ref, repositories.get(manifest.ref.codename), manifest.about),
     contents: carried,
   })
-
-  async function contentsNow(manifest: IndexedManifest): Promise<Contents> {
-    const known = await contents.known(manifest)
-    if (known !== undefined || !isKept(manifest.state)) return known ?? UNREAD
-    return contents.of(manifest, new AbortController().signal)
-  }
 
   async function* entriesOf(viewer: Viewer, ids: readonly number[]): AsyncGenerator<Entry> {
     for (let at = 0; at < ids.length; at += CHUNK) {
@@ -93,7 +85,7 @@ export function createBills({ db, clock, contents, formats, repositories, tool }
     async ofPackage(viewer, which) {
       const manifest = await findPackage(db, viewer, which)
       if (manifest === undefined) return undefined
-      const entry = entryOf(manifest, await contentsNow(manifest))
+      const entry = entryOf(manifest, await contentsNow(contents, manifest))
       const { ref, changed_at } = manifest
       const { blob } = manifest.files[0]
       return {

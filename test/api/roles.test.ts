@@ -52,6 +52,8 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'GET /artifacts/{name}/versions/{version}/download': ANY,
   'GET /artifacts/admin/index': MAINTAINERS,
   'GET /artifacts/{name}/{version}': ANY,
+  'GET /artifacts/{name}/{version}/components': ANY,
+  'GET /artifacts/{name}/{version}/unopened': ANY,
   'DELETE /artifacts/{name}': MAINTAINERS,
   'DELETE /artifacts/{name}/{version}': MAINTAINERS,
   'GET /artifacts/audit/logs': AUDITORS,

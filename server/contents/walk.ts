@@ -108,19 +108,17 @@ function createWalk({ readers, unpackers, room, signal, tries = FIRST_TRY }: Wal
       return leave({ path, size, why: `It lies more than ${room.limits.depth} archives deep.` })
     try {
       for await (const inner of unpacker.files(file, room)) {
-        if ('why' in inner) leave(inner)
-        else {
-          await visit(inner, depth)
-          tries.at(n)
-        }
+        await visit(inner, depth)
+        tries.at(n)
       }
     } catch (error) {
       leave({ path, size, why: whyNot(error) })
     }
   }
 
-  async function visit(file: OpenFile | OtherMember, depth = 0): Promise<void> {
+  async function visit(file: OpenFile | OtherMember | Unopened, depth = 0): Promise<void> {
     signal.throwIfAborted()
+    if ('why' in file) return leave(file)
     if ('other' in file) {
       room.pass()
       paths.add(file.other)
@@ -167,7 +165,7 @@ function createWalk({ readers, unpackers, room, signal, tries = FIRST_TRY }: Wal
 }
 
 /** The files of one inner stream of a package: a tar, a cpio, or one file that is neither. */
-async function* filesOf(inner: InnerStream, room: Room): AsyncGenerator<OpenFile | OtherMember> {
+async function* filesOf(inner: InnerStream, room: Room): AsyncGenerator<OpenFile | OtherMember | Unopened> {
   const place = PAYLOADS.has(inner.name) ? '' : `${inner.name}!/`
   const peeked = await peek(inner.open())
   if (peeked === undefined) return

@@ -16,9 +16,9 @@ async function* chunked(bytes: Buffer, size = 65_536): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield await Promise.resolve(bytes.subarray(at, at + size))
 }
 
-async function unpacked(bytes: Buffer, size?: number): Promise<Buffer> {
+async function unpacked(bytes: Buffer, size?: number, isJoined?: boolean): Promise<Buffer> {
   const chunks: Buffer[] = []
-  for await (const chunk of unbzip2(chunked(bytes, size))) chunks.push(chunk)
+  for await (const chunk of unbzip2(chunked(bytes, size), isJoined)) chunks.push(chunk)
   return Buffer.concat(chunks)
 }
 
@@ -40,6 +40,13 @@ describe.skipIf(!hasBzip2)('what bzip2 packed is unpacked to the same bytes', ()
   ])('%s', async (_name, body) => {
     for (const level of [1, 9]) expect((await unpacked(pack(body, level))).equals(body)).toBe(true)
     expect((await unpacked(pack(body), 1021)).equals(body)).toBe(true)
+  })
+  test('streams one after the other, where that is asked for', async () => {
+    const bodies = [Buffer.from('x'), noise(1_000_000), Buffer.alloc(0), Buffer.from('text')]
+    const joined = Buffer.concat(bodies.map(body => pack(body)))
+    expect((await unpacked(joined, 1021, true)).equals(Buffer.concat(bodies))).toBe(true)
+    await expect(unpacked(joined)).rejects.toThrow('something follows the end')
+    await expect(unpacked(Buffer.concat([joined, Buffer.from('more')]), 1021, true)).rejects.toThrow('begin')
   })
 })
 

@@ -31,6 +31,8 @@ interface Bits {
   push(chunk: Buffer): void
   /** Whole bytes of which no bit was taken yet. */
   left(): number
+  /** Drops what is left of a byte of which bits were taken. */
+  align(): void
 }
 
 function createBits(): Bits {
@@ -56,6 +58,10 @@ function createBits(): Bits {
       at = 0
     },
     left: () => bytes.length - at,
+    align() {
+      held = 0
+      count = 0
+    },
   }
 }
 
@@ -237,31 +243,41 @@ async function fill(bits: Bits, source: AsyncIterator<Buffer>, bytes: number): P
   if (chunks.length > 0) bits.push(Buffer.concat(chunks))
 }
 
+/** The blocks of one stream, whose beginning is there. */
+async function* readStream(bits: Bits, source: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  if (bits.left() < 4 || bits.take(24) !== 0x425a68) malformed('it does not begin as a bzip2 stream')
+  const level = bits.take(8) - 0x30
+  if (level < 1 || level > 9) malformed('its header names a block size that does not exist')
+  const block = new Uint32Array(level * 100_000)
+  let sum = 0
+  for (let blocks = 0; ; blocks++) {
+    if (blocks > MAX_BLOCKS) malformed(`it has more than ${MAX_BLOCKS} blocks, the most it may have`)
+    await fill(bits, source, packedBlock(level))
+    const magic = take48(bits)
+    if (magic === END_MAGIC) break
+    if (magic !== BLOCK_MAGIC) malformed('what stands after a block is neither another block nor the end')
+    const crc = yield* readBlock(bits, block)
+    sum = (((sum << 1) | (sum >>> 31)) ^ crc) >>> 0
+  }
+  if (take32(bits) !== sum) malformed('the checksum of the whole stream is wrong')
+  bits.align()
+}
+
 /**
- * Unpacks one bzip2 stream as it is read, a block (900 kB) at a time.
+ * Unpacks a bzip2 stream as it is read, a block (900 kB) at a time.
+ * @param isJoined  several streams may follow one another, as parallel programs write them
  * @throws Malformed for a damaged, cut-off or continued stream
  */
-export async function* unbzip2(source: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+export async function* unbzip2(source: AsyncGenerator<Buffer>, isJoined = false): AsyncGenerator<Buffer> {
   const bits = createBits()
   try {
-    await fill(bits, source, 4)
-    if (bits.left() < 4 || bits.take(24) !== 0x425a68) malformed('it does not begin as a bzip2 stream')
-    const level = bits.take(8) - 0x30
-    if (level < 1 || level > 9) malformed('its header names a block size that does not exist')
-    const block = new Uint32Array(level * 100_000)
-    let sum = 0
-    for (let blocks = 0; ; blocks++) {
-      if (blocks > MAX_BLOCKS) malformed(`it has more than ${MAX_BLOCKS} blocks, the most it may have`)
-      await fill(bits, source, packedBlock(level))
-      const magic = take48(bits)
-      if (magic === END_MAGIC) break
-      if (magic !== BLOCK_MAGIC) malformed('what stands after a block is neither another block nor the end')
-      const crc = yield* readBlock(bits, block)
-      sum = (((sum << 1) | (sum >>> 31)) ^ crc) >>> 0
+    for (let streams = 0; ; streams++) {
+      await fill(bits, source, 4)
+      if (streams > 0 && bits.left() === 0) return
+      if (streams > 0 && !isJoined)
+        malformed('something follows the end of its compressed stream, where not every reader looks')
+      yield* readStream(bits, source)
     }
-    if (take32(bits) !== sum) malformed('the checksum of the whole stream is wrong')
-    await fill(bits, source, bits.left() + 1)
-    if (bits.left() > 0) malformed('something follows the end of its compressed stream, where not every reader looks')
   } finally {
     await source.return(undefined)
   }

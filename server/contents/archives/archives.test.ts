@@ -95,6 +95,37 @@ describe('a jar is found', () => {
   ])('in %s', async (name, build, place) => {
     expect(placesOf(await inside(name, await build()))).toEqual(found(`${name}${place}`))
   })
+  test.each<[string, (bytes: Buffer) => Buffer | Promise<Buffer>]>([
+    ['zst', zstdCompressSync],
+    ['xz', bytes => compress(bytes, 'xz')],
+    ['gz', gzipSync],
+  ])('in joined streams of %s', async (ending, pack) => {
+    const whole = tar([
+      { name: 'first', body: randomBytes(300_000) },
+      { name: './lib/x.jar', body: jar },
+    ])
+    const skippable = ending === 'zst' ? [Buffer.from('502a4d180400000000000000', 'hex')] : []
+    const packed = await Promise.all(
+      [whole.subarray(0, 200_000), whole.subarray(200_000)].map(async part => pack(part)),
+    )
+    expect(placesOf(await inside(`a.tar.${ending}`, Buffer.concat([...skippable, ...packed])))).toEqual(
+      found(`a.tar.${ending}!/lib/x.jar`),
+    )
+    const { unopened } = await inside(`a.tar.${ending}`, Buffer.concat([...packed, Buffer.from('more bytes')]))
+    expect(unopened).toMatchObject([{ path: `opt/a.tar.${ending}` }])
+  })
+  test.each(['gzip', 'zstd'] as const)('and so is text that names components, compressed by %s alone', async kind => {
+    const compress = kind === 'gzip' ? gzipSync : zstdCompressSync
+    const ending = kind === 'gzip' ? 'gz' : 'zst'
+    const bill = JSON.stringify({
+      bomFormat: 'CycloneDX',
+      specVersion: '1.5',
+      components: [{ type: 'library', name: 'b', version: '1', purl: 'pkg:npm/b@1' }],
+    })
+    expect(placesOf(await inside(`bom.json.${ending}`, compress(Buffer.from(bill))))).toEqual([
+      `pkg:npm/b@1 opt/bom.json.${ending}!/bom.json`,
+    ])
+  })
   test('once where it lies once, and text is no reason to unpack all of a file', async () => {
     const { components, unopened } = await inside(
       'notes.gz',
@@ -175,9 +206,39 @@ describe('an archive that readers see differently is named', () => {
       'opt/a.cpio: It could not be read to its end: the cpio goes on behind its last entry.',
     ])
     expect(whys(await inside('a.tar.gz', Buffer.concat([gzipSync(tar([])), Buffer.from('more')])))).toHaveLength(1)
-    expect(whys(await inside('a.tar', tar([{ name: 'x', type: 'S' }])))).toEqual([
-      expect.stringContaining('which no package needs and not every reader knows'),
+  })
+  test('a sparse file in a tar is named, and the rest of the tar is read', async () => {
+    const old = tarEntry({ name: 'x', body: 'map' })
+    old.write('S', 156)
+    old.write('00000001750\0', 483)
+    old[482] = 1
+    const withMap = Buffer.concat([old.subarray(0, 512), Buffer.alloc(512), old.subarray(512)])
+    old.fill(' ', 148, 156)
+    const sum = old.subarray(0, 512).reduce((all, byte) => all + byte, 0)
+    withMap.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+    const record = (key: string, value: string): string => {
+      const rest = ` ${key}=${value}\n`
+      return `${rest.length + 2}${rest}`
+    }
+    const pax = tarEntry({
+      name: 'pax',
+      type: 'x',
+      body: record('GNU.sparse.major', '1') + record('GNU.sparse.name', 'big'),
+    })
+    const bytes = Buffer.concat([
+      withMap,
+      pax,
+      tarEntry({ name: 'GNUSparseFile.1/big', body: '1\n0\n' }),
+      tarEntry({ name: 'x.jar', body: jar }),
+      Buffer.alloc(1024),
     ])
+    expect(await inside('a.tar', bytes)).toMatchObject({
+      components: [{ purl: 'pkg:maven/g/a@1' }],
+      unopened: [
+        { path: 'opt/a.tar!/big', size: 4 },
+        { path: 'opt/a.tar!/x', size: 1000, why: 'It is a sparse file, whose holes are not filled in.' },
+      ],
+    })
   })
   test('an asar that points outside, or with a list that is too long', async () => {
     expect(
@@ -209,6 +270,8 @@ describe('an archive that readers see differently is named', () => {
     ['x.rar', 'Rar!\x1a\x07\x01\0', 'a RAR archive'],
     ['x.snap', 'hsqs', 'a squashfs image'],
     ['x.iso', '', 'a disk image'],
+    ['x.msi', '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'a Windows installer'],
+    ['x.lzh', '\x20\x30-lh5-', 'an LZH archive'],
   ])('%s, which nothing here opens', async (name, magic, said) => {
     const bytes = Buffer.concat([Buffer.from(magic, 'latin1'), Buffer.alloc(600)])
     expect((await inside(name, bytes)).unopened).toEqual([

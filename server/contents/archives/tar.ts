@@ -9,7 +9,7 @@ import {
   readExtension,
   type Ahead,
 } from '../../lib/tar-header.ts'
-import type { OpenFile, OtherMember } from '../reader.ts'
+import type { OpenFile, OtherMember, Unopened } from '../reader.ts'
 import type { Source } from '../source.ts'
 
 /** A path of an archive, relative to its root. */
@@ -26,11 +26,37 @@ async function mustEnd(source: Source): Promise<void> {
   for await (const bytes of source.rest()) if (!isZero(bytes)) malformed(`${what} goes on behind its end mark`)
 }
 
+const SPARSE = 'It is a sparse file, whose holes are not filled in.'
+
+function octalSize(header: Buffer, from: number): number {
+  const digits = header.toString('latin1', from, from + 12).replace(/[ \0]+$/, '')
+  return /^ *[0-7]+$/.test(digits)
+    ? parseInt(digits, 8)
+    : malformed(`${what} holds a sparse file whose size is no octal number`)
+}
+
+/** Passes over a sparse file of old GNU tar, behind whose header more of its map can stand. */
+async function skipSparse(source: Source, header: Buffer): Promise<void> {
+  for (let goesOn = header[482] === 1; goesOn;) {
+    const more = (await source.take(BLOCK)) ?? malformed(`${what} is cut off`)
+    goesOn = more[504] === 1
+  }
+  const size = octalSize(header, 124)
+  await source.skip(size + padded(size))
+}
+
+/** The name in a pax header of a sparse file; undefined for every other header. */
+const sparseName = (body: Buffer): string | undefined =>
+  /\d+ GNU\.sparse\.\w+=/.test(body.toString('latin1'))
+    ? (/\d+ GNU\.sparse\.name=([^\n]*)\n/.exec(body.toString('utf8'))?.[1] ?? '')
+    : undefined
+
 /**
  * The files of a tar in its order; v7, ustar, GNU long names and pax.
  * @param place  before each path: empty, or `app.tar!/`
  * @param isChecked  the format check has read its headers, so they need not be summed up again
- * @throws Malformed where it is damaged or sparse
+ * Sparse files are named as unopened.
+ * @throws Malformed where it is damaged
  */
 export async function* tarFiles(
   source: Source,
@@ -39,8 +65,9 @@ export async function* tarFiles(
     entries,
     isChecked = false,
   }: { readonly place: string; readonly entries: number; readonly isChecked?: boolean },
-): AsyncGenerator<OpenFile | OtherMember> {
+): AsyncGenerator<OpenFile | OtherMember | Unopened> {
   let ahead: Ahead = {}
+  let sparse: string | undefined
   let n = 0
   for (let block = await source.take(BLOCK); block !== undefined; block = await source.take(BLOCK)) {
     if (isZero(block)) return mustEnd(source)
@@ -50,14 +77,27 @@ export async function* tarFiles(
     if (isExtension(flag)) {
       const size = extensionSize(block, flag, what)
       const body = (await source.take(size)) ?? malformed(`${what} is cut off`)
-      ahead = { ...ahead, ...readExtension(body, flag, what) }
+      const named = flag === 'x' ? sparseName(body) : undefined
+      sparse ??= named
+      if (named === undefined) ahead = { ...ahead, ...readExtension(body, flag, what) }
       await source.skip(padded(size))
+      continue
+    }
+    if (flag === 'S') {
+      const name = ahead.name ?? block.toString('utf8', 0, 100).replace(/\0.*$/s, '')
+      ahead = {}
+      yield { path: `${place}${cleanPath(name)}`, size: octalSize(block, 483), why: SPARSE }
+      await skipSparse(source, block)
       continue
     }
     const { name, type, size } = readEntry(block, ahead, what)
     ahead = {}
-    const path = `${place}${cleanPath(name)}`
-    if (type === 'file') {
+    const path = `${place}${cleanPath(sparse || name)}`
+    if (sparse !== undefined) {
+      sparse = undefined
+      yield { path, size, why: SPARSE }
+      await source.skip(size + padded(size))
+    } else if (type === 'file') {
       yield await source.file(path, size)
       await source.skip(padded(size))
     } else yield { other: path }

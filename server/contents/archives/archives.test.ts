@@ -72,6 +72,7 @@ describe('a jar is found', () => {
     ['deflated.zip', () => buildZip([{ name: 'x.jar', body: jar }]), '!/x.jar'],
     ['odd-name.zip', () => buildZip([{ name: 'data', body: jar }]), '!/data'],
     ['a.tar', () => plainTar, '!/lib/x.jar'],
+    ['of-version-7', () => tar([{ name: './lib/x.jar', body: jar, magic: '\0\0\0\0\0\0\0\0' }]), '!/lib/x.jar'],
     ['a.tar.gz', () => gzipSync(plainTar), '!/lib/x.jar'],
     ['a.tar.zst', () => zstdCompressSync(plainTar), '!/lib/x.jar'],
     ['a.tar.xz', () => compress(plainTar, 'xz'), '!/lib/x.jar'],
@@ -272,6 +273,8 @@ describe('an archive that readers see differently is named', () => {
     ['x.iso', '', 'a disk image'],
     ['x.msi', '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'a Windows installer'],
     ['x.lzh', '\x20\x30-lh5-', 'an LZH archive'],
+    ['x.tar.gz.enc', 'Salted__', 'an encrypted file'],
+    ['x.tar.gpg', '\x8c\x0d', 'an encrypted archive'],
   ])('%s, which nothing here opens', async (name, magic, said) => {
     const bytes = Buffer.concat([Buffer.from(magic, 'latin1'), Buffer.alloc(600)])
     expect((await inside(name, bytes)).unopened).toEqual([
@@ -279,6 +282,15 @@ describe('an archive that readers see differently is named', () => {
     ])
   })
 })
+
+test.each(['x.tar.gz', 'x.tgz', 'x.gem', 'x.deb', 'x.rpm', 'x.egg', 'x.nupkg'])(
+  '%s that is none is named, as one may be that cannot be fetched',
+  async name => {
+    expect((await inside(name, Buffer.from('<html>404 Not Found</html>'))).unopened).toEqual([
+      { path: `opt/${name}`, size: 26, why: 'It is no archive, whatever its name says.' },
+    ])
+  },
+)
 
 describe('bombs end with a reason', () => {
   const zeros = Buffer.alloc(30 * 2 ** 20)

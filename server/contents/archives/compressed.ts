@@ -32,6 +32,9 @@ function compressionOf({ path, head }: Pick<OpenFile, 'path' | 'head'>): Compres
   return found?.[0] ?? (isSkippable ? 'zstd' : LZMA.test(path) && head[0] === 0x5d ? 'lzma' : undefined)
 }
 
+/** Whether it begins as a compressed stream. */
+export const isCompressed = (file: Pick<OpenFile, 'path' | 'head'>): boolean => compressionOf(file) !== undefined
+
 // brotli has no magic either, and no reader in lib: what the web is served is all that is written with it
 const BROTLI = /\.br$/i
 

@@ -15,8 +15,18 @@ import type { Source } from '../source.ts'
 /** A path of an archive, relative to its root. */
 export const cleanPath = (name: string): string => name.replace(/^(?:\.?\/)+/, '').replace(/\/+$/, '')
 
+/** The checksum of a header, which also the oldest tars have. Source: tar(5), "Old-Style Archive Format" */
+function isSummed(head: Buffer): boolean {
+  const field = head.toString('latin1', 148, 156)
+  if (head[0] === 0 || !/^ *[0-7]{1,7}[\0 ]+$/.test(field)) return false
+  let sum = 8 * 0x20
+  for (let at = 0; at < BLOCK; at++) if (at < 148 || at >= 156) sum += head[at] ?? 0
+  return sum === parseInt(field.trim(), 8)
+}
+
 /** Whether these are the first bytes of a tar. */
-export const isTar = (head: Buffer): boolean => head.length >= BLOCK && head.toString('latin1', 257, 262) === 'ustar'
+export const isTar = (head: Buffer): boolean =>
+  head.length >= BLOCK && (head.toString('latin1', 257, 262) === 'ustar' || isSummed(head))
 
 const padded = (size: number): number => Math.ceil(size / BLOCK) * BLOCK - size
 const what = 'the tar'

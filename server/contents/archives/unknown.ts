@@ -1,4 +1,7 @@
 import type { OpenFile, Unpacker } from '../reader.ts'
+import { isCompressed } from './compressed.ts'
+import { isCpio } from './cpio.ts'
+import { isTar } from './tar.ts'
 
 /** Archives and images that nothing here opens, by their first bytes. */
 const KINDS: readonly (readonly [name: string, magic: string, at?: number])[] = [
@@ -32,7 +35,17 @@ const NAMES: readonly (readonly [name: string, ending: RegExp])[] = [
   ['a disk image', /\.(?:iso|dmg|vhdx?|vdi)$/i],
   ['an ARJ archive', /\.arj$/i],
   ['an old compress stream', /\.Z$/],
+  ['an encrypted archive', /\.(?:tar|tgz|zip|jar|war|ear|deb|rpm|apk)(?:\.\w{2,4})?\.(?:gpg|pgp|age|enc|aes)$/i],
 ]
+/** What only an archive is called; a zip says so itself. */
+const ARCHIVE =
+  /\.(?:t?gz|taz|t?xz|t?bz2|tbz|t?zst|tar|gem|crate|u?deb|rpm|apk|nupkg|egg|conda|aar|xpi|vsix|7z|cab|cpio|t?lz4|t?lz|lzo)$/i
+/** Beginnings of archives that others open, and of programs that may have a zip behind them. */
+const OPENED = ['PK', '!<arch>\n', '\xed\xab\xee\xdb', '#!', '\x7fELF', 'MZ', 'Cr24', 'JM']
+
+const begins = (head: Buffer, magic: string): boolean => head.toString('latin1', 0, magic.length) === magic
+const isOpened = (file: Pick<OpenFile, 'path' | 'head'>): boolean =>
+  isCompressed(file) || isTar(file.head) || isCpio(file.head) || OPENED.some(magic => begins(file.head, magic))
 
 /** Also of office documents, which hold no programs. */
 const OLE = '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1'
@@ -46,8 +59,10 @@ function kindOf({ path, head }: Pick<OpenFile, 'path' | 'head'>): string | undef
 /** Names what cannot be opened, so that nobody takes it for empty. */
 export const unknown: Unpacker = {
   id: 'unknown',
-  wants: file => file.size > 16 && kindOf(file) !== undefined,
+  wants: file => (file.size > 16 && kindOf(file) !== undefined) || (ARCHIVE.test(file.path) && !isOpened(file)),
   async *files(file) {
-    yield { path: file.path, size: file.size, why: `It is ${kindOf(file) ?? 'an archive'}, which is not read.` }
+    const kind = kindOf(file)
+    const why = kind === undefined ? 'It is no archive, whatever its name says.' : `It is ${kind}, which is not read.`
+    yield { path: file.path, size: file.size, why }
   },
 }

@@ -47,6 +47,7 @@ test('dependencies are those of the project itself', () => {
 })
 
 test('damaged and hostile XML ends at once', () => {
+  expect(() => readPomXml('<project><groupId>g</groupId>')).toThrow('it is cut off')
   expect(() => readPomXml('<project><a></b></project>')).toThrow('its tags do not match')
   expect(() => readPomXml('<a>'.repeat(100))).toThrow('nested too deep')
   for (const mark of ['<!--', '<!', '<a ', '<![CDATA[', '<a>${a}</a>'])

@@ -81,6 +81,7 @@ function* leaves(xml: string): Generator<readonly [path: string, text: string]> 
     }
     text = ''
   }
+  if (open.length > 0) malformed('it is no XML to its end: it is cut off')
 }
 
 type Fields = Map<string, string>

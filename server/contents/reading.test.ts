@@ -21,7 +21,7 @@ const reading = createReading({ incoming: '', cpuSeconds: () => 120 })
 const broken = createReading({
   incoming: '',
   cpuSeconds: () => 120,
-  threadLimits: { memoryMb: 96, cpuSeconds: 0.2 },
+  threadLimits: { memoryMb: 96, cpuSeconds: 2 },
   program,
 })
 
@@ -44,7 +44,7 @@ test('a file that makes its reader hang, take all memory or break is named, and 
   )
   expect(components.map(({ purl }) => purl)).toEqual(['pkg:pypi/a@1.0', 'pkg:pypi/e@1.0'])
   expect(unopened).toEqual([
-    { path: 'opt/b/hang', size: 1, why: 'To read it takes more than 0.2 s of processor time.' },
+    { path: 'opt/b/hang', size: 1, why: 'To read it takes more than 2 s of processor time.' },
     { path: 'opt/c/hog', size: 2, why: 'To read it takes more than 96 MB of memory.' },
     { path: 'opt/d/break', size: 3, why: 'Its reader broke: nobody catches this.' },
   ])

@@ -93,7 +93,7 @@ export function causeOf(manifest: Reviewed, policy: CvePolicy, now: Iso): Cause 
   }
 }
 
-/** Whether a vulnerability engine answered for it. What nobody looked at is never "no findings". */
+/** Whether a vulnerability engine answered for all of it. What was not scanned in full is never "no findings". */
 export function wasScanned({ reports }: Pick<Reviewed, 'reports'>): boolean {
   return reports.some(
     ({ step, outcome }) => step === 'vulnerabilities' && outcome !== 'unavailable' && outcome !== 'skipped',

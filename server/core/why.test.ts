@@ -23,9 +23,20 @@ test('a finding says which file, which rule, which record, and data of which day
       ],
     }),
   ).toEqual([
-    'opt/app.war!/WEB-INF/lib/log4j-core.jar is or holds pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1: certain, by the rule pom-properties.',
+    'opt/app.war!/WEB-INF/lib/log4j-core.jar says that pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1 is in the package (rule pom-properties).',
     'It was looked up as org.apache.logging.log4j:log4j-core 2.14.1 in the data for maven.',
     'GHSA-jfh8-c2jp-5v3q, changed on 2025-05-09, in osv/Maven of 2026-11-20, names versions from 2.13.0 on and before 2.15.0.',
+  ])
+})
+
+test('what is only probable, and what is only declared, says so', () => {
+  const at = { purl: 'pkg:cargo/time@0.1.42', path: 'usr/bin/app', rule: 'rust-panics' }
+  expect([
+    whyOf({ at: { ...at, confidence: 'probable', presence: 'shipped' } }),
+    whyOf({ at: { ...at, confidence: 'certain', presence: 'declared' } }),
+  ]).toEqual([
+    ['usr/bin/app says that pkg:cargo/time@0.1.42 is probably in the package (rule rust-panics).'],
+    ['usr/bin/app asks for pkg:cargo/time@0.1.42; whether it was built in cannot be seen (rule rust-panics).'],
   ])
 })
 

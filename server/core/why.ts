@@ -1,8 +1,17 @@
-import type { Evidence, Finding } from './findings.ts'
+import type { Evidence, Finding, FoundIn } from './findings.ts'
 
 /** What one record says, in a sentence. */
 export const sayEvidence = ({ record, source, data_at, modified, says }: Evidence): string =>
   `${record}${modified === undefined ? '' : `, changed on ${modified.slice(0, 10)}`}, in ${source}${data_at === undefined ? '' : ` of ${data_at.slice(0, 10)}`}, names ${says}.`
+
+/** Which file names a component, how surely, and by which rule. */
+function sayFound({ path, purl, presence, confidence, rule }: FoundIn): string {
+  const said =
+    presence === 'declared'
+      ? `asks for ${purl}; whether it was built in cannot be seen`
+      : `says that ${purl} is ${confidence === 'probable' ? 'probably ' : ''}in the package`
+  return `${path} ${said} (rule ${rule}).`
+}
 
 /**
  * Why there is a finding: the file and the rule that found what it is about, what was looked up, and which record says
@@ -10,11 +19,7 @@ export const sayEvidence = ({ record, source, data_at, modified, says }: Evidenc
  */
 export function whyOf({ at, matched, evidence = [] }: Pick<Finding, 'at' | 'matched' | 'evidence'>): string[] {
   return [
-    ...(at === undefined
-      ? []
-      : [
-          `${at.path} ${at.presence === 'shipped' ? 'is or holds' : 'asks for'} ${at.purl}: ${at.confidence}, by the rule ${at.rule}.`,
-        ]),
+    ...(at === undefined ? [] : [sayFound(at)]),
     ...(matched === undefined
       ? []
       : [`It was looked up as ${matched.name} ${matched.version} in the data for ${matched.ecosystem}.`]),

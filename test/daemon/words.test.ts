@@ -49,7 +49,7 @@ describe('without a signing key, without an antivirus engine, without vulnerabil
     const { alerts } = (await daemon.call<{ alerts: { message: string }[] }>('GET', '/dashboard/stats', { token })).body
     expect(alerts.map(({ message }) => message)).toEqual([
       meanwhile,
-      'No vulnerability engine with current data has looked at 1 package that is served or waiting.',
+      '1 package that is served or waiting was not scanned in full: no engine with current data answered, or files inside were not opened.',
       '1 package waits for a decision.',
     ])
   })

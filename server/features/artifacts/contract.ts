@@ -68,7 +68,8 @@ export const artifacts = contract({
       ...PLACE,
       scanned: Type.Optional(
         Type.Boolean({
-          description: 'Whether a vulnerability engine answered for it: `false` finds what nobody looked at.',
+          description:
+            'Whether a vulnerability engine answered for all of it: `false` finds what was not scanned in full.',
         }),
       ),
       sort: Type.Optional(OrderQuery),

@@ -72,6 +72,7 @@ test('a package that nobody has read is read when its contents are asked for', a
     page: 1,
     per_page: 50,
     pages: 1,
+    all: 1,
     more: 0,
   })
 })

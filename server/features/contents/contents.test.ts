@@ -136,6 +136,7 @@ test('what was not opened is listed by path or reason, with how many more there 
     page: 1,
     per_page: 50,
     pages: 1,
+    all: 9,
     more: 7,
   })
   expect(listUnopened(contents, { paging: { page: 2, perPage: 1 } }).items).toEqual([two])

@@ -22,6 +22,8 @@ export interface ComponentPage extends Page<ComponentRow> {
 
 /** A page of what was not opened. */
 export interface UnopenedPage extends Page<Unopened> {
+  /** How many the whole package has, those that are not named among them. */
+  readonly all: number
   readonly more: number
   readonly cut?: string
 }
@@ -102,5 +104,6 @@ export function listUnopened(
     contents.unopened.filter(({ path, why }) => isFound(path, why)),
     paging,
   )
-  return { ...page, more: contents.more ?? 0, ...cutOf(contents) }
+  const more = contents.more ?? 0
+  return { ...page, all: contents.unopened.length + more, more, ...cutOf(contents) }
 }

@@ -67,6 +67,7 @@ export const contents = contract({
       Type.Object({
         items: Type.Array(Type.Object({ path: Text, size: Type.Integer(), why: Text })),
         ...PAGE,
+        all: Type.Integer({ description: 'How many the whole package has.' }),
         more: Type.Integer({ description: 'How many more there are: only the first 500 are named.' }),
         ...OF_ALL,
       }),

@@ -50,7 +50,7 @@ export function alertsOf({
       'not_looked',
       'warning',
       notLooked,
-      `No vulnerability engine with current data has looked at ${packages(notLooked, 'that is', 'that are')} served or waiting.`,
+      `${packages(notLooked, 'that is', 'that are')} served or waiting ${notLooked === 1 ? 'was' : 'were'} not scanned in full: no engine with current data answered, or files inside were not opened.`,
     ),
     ...about('waiting', 'info', waiting, `${packages(waiting, 'waits', 'wait')} for a decision.`),
   ]

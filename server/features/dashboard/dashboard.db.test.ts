@@ -180,7 +180,8 @@ test('alerts say what somebody has to do, the most urgent first, and nothing on 
       kind: 'not_looked',
       level: 'warning',
       count: 2,
-      message: 'No vulnerability engine with current data has looked at 2 packages that are served or waiting.',
+      message:
+        '2 packages that are served or waiting were not scanned in full: no engine with current data answered, or files inside were not opened.',
     },
     { kind: 'waiting', level: 'info', count: 1, message: '1 package waits for a decision.' },
   ])

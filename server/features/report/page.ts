@@ -68,7 +68,7 @@ ${table(numbers(...SEVERITIES, 'accepted', 'known exploited', 'with a fix'), [[.
 ${table(
   [
     ...text('Distribution', 'Worst'),
-    ...numbers('Packages', 'With findings', 'Not looked at', 'Waiting', 'Known exploited'),
+    ...numbers('Packages', 'With findings', 'Not scanned in full', 'Waiting', 'Known exploited'),
   ],
   posture.by_distribution.map(row => [
     row.distribution,

@@ -118,10 +118,15 @@ function componentOf(entry: Entry): Json {
   }
 }
 
+/** Whether somebody said that the finding is wrong, and that stands. */
+const isDenied = ({ status, decision }: Stand): boolean =>
+  status === 'accepted' && decision !== undefined && isFalsePositive(decision)
+
 /** Decisions in the words of CycloneDX. */
-function analysisOf({ status, decision }: Stand, finding: Finding): Json {
+function analysisOf(stand: Stand, finding: Finding): Json {
+  const { status, decision } = stand
   if (decision === undefined) return { state: 'in_triage' }
-  if (status === 'accepted' && isFalsePositive(decision))
+  if (isDenied(stand))
     return {
       state: 'false_positive',
       detail: printDecision(decision),
@@ -149,6 +154,7 @@ function ratingOf({ id, severity, cvss, detected_by }: Finding): Json {
 
 function vulnerabilityOf(entry: Entry, finding: Finding, now: string): Json {
   const at = carriedBy(entry, finding)
+  const stand = standOf(entry.manifest, finding, now)
   const advisories = (finding.references ?? []).flatMap(reference => webAddress(reference) ?? []).map(url => ({ url }))
   return {
     id: finding.id,
@@ -160,12 +166,15 @@ function vulnerabilityOf(entry: Entry, finding: Finding, now: string): Json {
     ...(finding.summary === undefined ? {} : { description: finding.summary }),
     ...(finding.fixed_in === undefined ? {} : { recommendation: `Upgrade to ${finding.fixed_in}.` }),
     ...(advisories.length === 0 ? {} : { advisories }),
-    analysis: analysisOf(standOf(entry.manifest, finding, now), finding),
+    analysis: analysisOf(stand, finding),
     affects: [
       {
         ref: at === undefined ? entry.purl : carriedRef(entry.purl, at),
         versions: [
-          { version: entry.contents.components[at ?? -1]?.version ?? entry.manifest.ref.version, status: 'affected' },
+          {
+            version: entry.contents.components[at ?? -1]?.version ?? entry.manifest.ref.version,
+            status: isDenied(stand) ? 'unaffected' : 'affected',
+          },
         ],
       },
     ],

@@ -463,6 +463,10 @@ describe('decisions are VEX', () => {
       },
       { state: 'in_triage' },
     ])
+    expect(cyclonedx.map(({ affects }) => (affects as Json[])[0]?.versions as Json[])).toEqual([
+      [{ version: '1.0', status: 'unaffected' }],
+      [{ version: '1.0', status: 'affected' }],
+    ])
     expect((openvex.statements as Json[]).map(({ status, impact_statement: why }) => [status, why])).toEqual([
       ['not_affected', 'Not reachable here. (false_positive by mae, 2026-03-01)'],
       ['under_investigation', undefined],

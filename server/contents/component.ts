@@ -1,4 +1,5 @@
 import { printPurl } from '../core/purl.ts'
+import type { InstallRecord } from '../core/install-facts.ts'
 import type { ContentsRecord } from '../core/report.ts'
 import { isPackagedPlace } from './places.ts'
 import type { Found, Unopened } from './reader.ts'
@@ -31,6 +32,8 @@ export interface Contents {
   readonly again?: 'any time' | { readonly cpuSeconds: number }
   /** Whether it has compiled programs or libraries. */
   readonly hasPrograms?: true
+  /** What installing it does; absent where it only puts plain files in their places. */
+  readonly install?: InstallRecord
 }
 
 /** A package in which nothing is to be read. */

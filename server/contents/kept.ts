@@ -16,8 +16,8 @@ export interface Kept {
 
 const DIGEST_BYTES = 32
 
-const isNothing = ({ components, unopened, more, cut }: Contents): boolean =>
-  components.length === 0 && unopened.length === 0 && more === undefined && cut === undefined
+const isNothing = ({ components, unopened, more, cut, install }: Contents): boolean =>
+  components.length === 0 && unopened.length === 0 && more === undefined && cut === undefined && install === undefined
 
 /**
  * Most packages carry nothing: their digests stand in one file, one after the other, which costs an upload less than a

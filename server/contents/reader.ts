@@ -2,6 +2,17 @@ import type { Purl } from '../core/purl.ts'
 import type { JarEvidence } from './java/coordinates.ts'
 import type { Limits } from './limits.ts'
 
+/** What an archive says of a member beside its content. */
+export interface EntryFacts {
+  readonly type: 'file' | 'hardlink' | 'symlink' | 'char' | 'block' | 'directory' | 'fifo' | 'socket'
+  /** The permission bits, where the archive has them. */
+  readonly mode?: number
+  /** Of a link: where it leads. */
+  readonly link?: string
+  /** `cap_net_raw=ep` */
+  readonly capabilities?: string
+}
+
 /** A file in a package, or in an archive inside it. */
 export interface OpenFile {
   /** From the root of the package, without `/` before it; what lies in an archive stands behind `!/`. */
@@ -9,6 +20,8 @@ export interface OpenFile {
   readonly size: number
   /** Its first 512 bytes, or all of it where it is shorter. */
   readonly head: Buffer
+  /** Where the archive is a tar or a cpio. */
+  readonly entry?: EntryFacts
   /** `length` bytes from `offset` on, fewer at its end. @throws Malformed when the file ends before `offset` */
   read(offset: number, length: number): Promise<Buffer>
   /** @throws Malformed when it has more than `most` bytes */
@@ -51,6 +64,7 @@ export interface Unopened {
 /** A member of an archive that is no file. */
 export interface OtherMember {
   readonly other: string
+  readonly entry?: EntryFacts
 }
 
 /** What a reader found in one file. */

@@ -145,6 +145,7 @@ export function createRoom(folder: string, limits = LIMITS, onStep = (): void =>
         path: file.path,
         size: file.size,
         head: file.head,
+        ...(file.entry === undefined ? {} : { entry: file.entry }),
         read: async (offset, length) => countRead(await file.read(offset, length)),
         whole: async most => countRead(await file.whole(most)),
       }

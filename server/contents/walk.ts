@@ -5,10 +5,11 @@ import { machineFaultOf } from '../lib/machine-faults.ts'
 import { cpioFiles, isCpio } from './archives/cpio.ts'
 import { isTar, tarFiles } from './archives/tar.ts'
 import { componentAt, sortComponents, type Component, type Contents } from './component.ts'
-import { HEAD_BYTES } from './open-file.ts'
+import { HEAD_BYTES, memoryFile } from './open-file.ts'
 import { peek } from './peek.ts'
-import type { Found, OpenFile, OtherMember, Reader, Room, Unopened, Unpacker } from './reader.ts'
+import type { EntryFacts, Found, OpenFile, OtherMember, Reader, Room, Unopened, Unpacker } from './reader.ts'
 import { Spent } from './room.ts'
+import { createInstalling } from './scripts/installing.ts'
 import { sourceOfStream } from './source.ts'
 
 /** What reads a package. */
@@ -79,6 +80,7 @@ function createWalk({ readers, unpackers, room, signal, tries = FIRST_TRY }: Wal
   const named: Named[] = []
   const unopened = new Map<string, Unopened>()
   const paths = createPaths()
+  const installing = createInstalling()
   let more = 0
   let hasPrograms = false
   let visited = 0
@@ -116,23 +118,31 @@ function createWalk({ readers, unpackers, room, signal, tries = FIRST_TRY }: Wal
     }
   }
 
-  async function visit(file: OpenFile | OtherMember | Unopened, depth = 0): Promise<void> {
+  /** What the list of installed files says; archives among them are another matter. */
+  const list = (path: string, entry: EntryFacts | undefined, depth: number): void => {
+    if (depth === 0 && entry !== undefined && !path.includes('!/')) installing.entry(path, entry)
+  }
+
+  async function visit(file: OpenFile | OtherMember | Unopened, depth = 0, interpreter?: string): Promise<void> {
     signal.throwIfAborted()
     if ('why' in file) return leave(file)
     if ('other' in file) {
       room.pass()
       paths.add(file.other)
+      list(file.other, file.entry, depth)
       return
     }
     const counted = room.enter(file)
     paths.add(file.path)
-    if (file.size === 0) return
+    list(file.path, file.entry, depth)
+    if (file.size === 0) return depth === 0 ? installing.file(counted, interpreter) : undefined
     const n = ++visited
     const why = tries.skip.get(n)
     if (why !== undefined) return leave({ path: file.path, size: file.size, why })
     if (n === tries.end)
       throw new Spent(`Reading it ended at ${file.path} (${file.size} bytes), after several files that broke it.`)
     tries.at(n)
+    if (depth === 0) await installing.file(counted, interpreter)
     await look(file, counted, { depth, n })
   }
 
@@ -152,6 +162,7 @@ function createWalk({ readers, unpackers, room, signal, tries = FIRST_TRY }: Wal
       const components = named.map(({ found, file }): Component => {
         return componentAt(isLeftover(found) ? { ...found, presence: 'declared' } : found, file)
       })
+      const install = installing.result()
       return {
         components: sortComponents(components),
         unopened: [...unopened.values()].sort((a, b) => (a.path < b.path ? -1 : 1)),
@@ -159,6 +170,7 @@ function createWalk({ readers, unpackers, room, signal, tries = FIRST_TRY }: Wal
         ...(cut === undefined ? {} : { cut }),
         ...(again === undefined ? {} : { again }),
         ...(hasPrograms ? { hasPrograms } : {}),
+        ...(install === undefined ? {} : { install }),
       }
     },
   }
@@ -187,6 +199,32 @@ async function* filesOf(inner: InnerStream, room: Room): AsyncGenerator<OpenFile
   }
 }
 
+interface Listed {
+  readonly file: OpenFile | OtherMember | Unopened
+  /** Of a script, where the format keeps it beside. */
+  readonly interpreter: string | undefined
+}
+
+/** The same with what the format keeps beside them; also scripts that are only an interpreter, as rpm allows. */
+async function* listedFiles(inner: InnerStream, room: Room): AsyncGenerator<Listed> {
+  const { name, interpreters, capabilities: all } = inner
+  const seen = new Set<string>()
+  for await (const file of filesOf(inner, room)) {
+    const path = 'other' in file ? file.other : file.path
+    const script = path.slice(name.length + 2)
+    if (interpreters?.has(script) === true) seen.add(script)
+    const capabilities = all?.get(path)
+    const entry = 'why' in file ? undefined : file.entry
+    const isCapable = capabilities !== undefined && entry !== undefined
+    yield {
+      file: isCapable ? { ...file, entry: { ...entry, capabilities } } : file,
+      interpreter: interpreters?.get(script),
+    }
+  }
+  for (const [script, interpreter] of interpreters ?? [])
+    if (!seen.has(script)) yield { file: memoryFile(`${name}!/${script}`, Buffer.alloc(0)), interpreter }
+}
+
 /**
  * Reads a package once: every file goes through all readers, and every archive is taken apart. Whatever was not read is
  * named in the result.
@@ -197,8 +235,8 @@ export async function walk(streams: AsyncIterable<InnerStream>, deps: WalkDeps):
   try {
     for await (const inner of streams) {
       deps.tries?.at(0)
-      for await (const file of filesOf(inner, deps.room)) {
-        await visit(file)
+      for await (const { file, interpreter } of listedFiles(inner, deps.room)) {
+        await visit(file, 0, interpreter)
         deps.tries?.at(0)
       }
     }

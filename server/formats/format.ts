@@ -52,6 +52,10 @@ export interface InnerStream {
   /** `data.tar`, `control.tar`, `payload.cpio`: named in findings. */
   readonly name: string
   open(): AsyncIterable<Buffer>
+  /** What runs its scripts, by their names, where the format keeps that beside them; also of scripts without text. */
+  readonly interpreters?: ReadonlyMap<string, string>
+  /** Capabilities of the files in it, by their paths, where the format keeps them beside: `cap_net_raw=ep`. */
+  readonly capabilities?: ReadonlyMap<string, string>
 }
 
 /** Architectures as a format spells them. */

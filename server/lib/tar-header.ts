@@ -110,8 +110,8 @@ function text(bytes: Buffer, what: string): string {
 }
 
 /** The records of a pax header. Source: POSIX.1-2017, pax, "pax Header Block". */
-function paxRecords(body: Buffer, what: string): Map<string, string> {
-  const records = new Map<string, string>()
+function paxRecords(body: Buffer, what: string): Map<string, Buffer> {
+  const records = new Map<string, Buffer>()
   for (let at = 0; at < body.length;) {
     const space = body.indexOf(0x20, at)
     const length = space === -1 ? NaN : Number(body.toString('latin1', at, space))
@@ -126,7 +126,7 @@ function paxRecords(body: Buffer, what: string): Map<string, string> {
     ) {
       malformed(`${what} holds a damaged pax header`)
     }
-    records.set(text(record.subarray(0, equals), what), text(record.subarray(equals + 1), what))
+    records.set(text(record.subarray(0, equals), what), record.subarray(equals + 1))
     at += length
   }
   return records
@@ -137,7 +137,12 @@ export interface Ahead {
   name?: string
   link?: string
   size?: number
+  /** The attribute `security.capability` of the file, as Linux keeps it. */
+  capability?: Buffer
 }
+
+/** How tar names that attribute. Source: GNU tar, bsdtar, abuild(1) */
+const CAPABILITY = 'SCHILY.xattr.security.capability'
 
 function readPax(body: Buffer, type: string, what: string): Ahead {
   const records = paxRecords(body, what)
@@ -146,11 +151,16 @@ function readPax(body: Buffer, type: string, what: string): Ahead {
     if (type === 'g' && ['path', 'linkpath', 'size'].includes(key))
       malformed(`${what} holds a global pax header that sets ${key} for every file`)
   }
-  const size = records.get('size')
+  const [name, link, size] = ['path', 'linkpath', 'size'].map(key => {
+    const value = records.get(key)
+    return value === undefined ? undefined : text(value, what)
+  })
+  const capability = records.get(CAPABILITY)
   return {
-    ...(records.has('path') ? { name: records.get('path') ?? '' } : {}),
-    ...(records.has('linkpath') ? { link: records.get('linkpath') ?? '' } : {}),
+    ...(name === undefined ? {} : { name }),
+    ...(link === undefined ? {} : { link }),
     ...(size === undefined ? {} : { size: Number(size) }),
+    ...(capability === undefined ? {} : { capability }),
   }
 }
 

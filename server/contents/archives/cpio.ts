@@ -41,9 +41,11 @@ export async function* cpioFiles(
     await source.skip(padded(HEADER + nameSize) - HEADER - nameSize)
     if (name === TRAILER) return mustEnd(source)
     const path = `${place}${cleanPath(name)}`
-    if (typeOfMode(mode) === 'file') yield await source.file(path, size)
+    const type = typeOfMode(mode)
+    const entry = { type: type ?? 'file', mode: mode & 0o7777 } as const
+    if (type === 'file') yield { ...(await source.file(path, size)), entry }
     else {
-      yield { other: path }
+      yield { other: path, entry }
       await source.skip(size)
     }
     await source.skip(padded(size) - size)

@@ -8,8 +8,10 @@ import {
   readEntry,
   readExtension,
   type Ahead,
+  type TarEntry,
 } from '../../lib/tar-header.ts'
-import type { OpenFile, OtherMember, Unopened } from '../reader.ts'
+import type { EntryFacts, OpenFile, OtherMember, Unopened } from '../reader.ts'
+import { printCapabilities } from '../scripts/capabilities.ts'
 import type { Source } from '../source.ts'
 
 /** A path of an archive, relative to its root. */
@@ -27,6 +29,19 @@ function isSummed(head: Buffer): boolean {
 /** Whether these are the first bytes of a tar. */
 export const isTar = (head: Buffer): boolean =>
   head.length >= BLOCK && (head.toString('latin1', 257, 262) === 'ustar' || isSummed(head))
+
+const MODE = { from: 100, to: 108 }
+
+/** What the header says of an entry; a mode that cannot be read is none. */
+function entryOf(header: Buffer, { type, link }: TarEntry, { capability }: Ahead): EntryFacts {
+  const mode = parseInt(header.toString('latin1', MODE.from, MODE.to).replace(/[^0-7]/g, ''), 8)
+  return {
+    type,
+    ...(Number.isNaN(mode) ? {} : { mode }),
+    ...(link === '' ? {} : { link }),
+    ...(capability === undefined ? {} : { capabilities: printCapabilities(capability) }),
+  }
+}
 
 const padded = (size: number): number => Math.ceil(size / BLOCK) * BLOCK - size
 const what = 'the tar'
@@ -100,7 +115,9 @@ export async function* tarFiles(
       await skipSparse(source, block)
       continue
     }
-    const { name, type, size } = readEntry(block, ahead, what)
+    const member = readEntry(block, ahead, what)
+    const { name, type, size } = member
+    const entry = entryOf(block, member, ahead)
     ahead = {}
     const path = `${place}${cleanPath(sparse || name)}`
     if (sparse !== undefined) {
@@ -108,8 +125,8 @@ export async function* tarFiles(
       yield { path, size, why: SPARSE }
       await source.skip(size + padded(size))
     } else if (type === 'file') {
-      yield await source.file(path, size)
+      yield { ...(await source.file(path, size)), entry }
       await source.skip(padded(size))
-    } else yield { other: path }
+    } else yield { other: path, entry }
   }
 }

@@ -10,7 +10,7 @@ import type { RpmHeader } from './header.ts'
 import type { RpmPackage } from './package.ts'
 import { openRpm } from './package.ts'
 import { createPayloadReader } from './payload.ts'
-import { SCRIPTS } from './tags.ts'
+import { INTERPRETERS, SCRIPTS, TAG } from './tags.ts'
 
 /** Opens the file again for each stream, so a stream may be read late, twice or never. */
 async function* read(file: SpooledFile, pick: (rpm: RpmPackage) => AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
@@ -72,19 +72,44 @@ export function scriptsOf(header: RpmHeader): [name: string, bytes: Buffer][] {
   )
 }
 
+const TRIGGERS: ReadonlySet<string> = new Set(['trigger', 'filetrigger', 'transfiletrigger'])
+
+/** What runs the scripts, by their names; also of those that have no text: `-p /sbin/ldconfig`. */
+function interpretersOf(header: RpmHeader): Map<string, string> {
+  const pairs = SCRIPTS.flatMap(([name]): [string, string][] => {
+    const words = header.texts(INTERPRETERS[name] ?? 0)
+    if (words.length === 0) return []
+    // a list of arguments, but of triggers one program for each
+    if (!TRIGGERS.has(name)) return [[name, words.join(' ')]]
+    return words.map((word, i) => [words.length > 1 ? `${name}.${i + 1}` : name, word])
+  })
+  return new Map(pairs)
+}
+
+function capabilitiesOf(header: RpmHeader): Map<string, string> {
+  const texts = header.texts(TAG.filecaps)
+  if (texts.length === 0) return new Map()
+  const pairs = readFiles(header).map(({ name }, i): [string, string] => [name, texts[i] ?? ''])
+  return new Map(pairs.filter(([, capabilities]) => capabilities !== ''))
+}
+
 /** The payload as plain cpio, and the scripts that rpm runs. */
 export async function* inner(file: SpooledFile, unpacked?: Pick<Unpacked, 'read'>): AsyncGenerator<InnerStream> {
+  let interpreters: ReadonlyMap<string, string> = new Map()
+  let capabilities: ReadonlyMap<string, string> = new Map()
   let hasScripts = false
   try {
     const rpm = await openRpm(file)
     try {
-      hasScripts = scriptsOf(rpm.header).length > 0
+      interpreters = interpretersOf(rpm.header)
+      capabilities = capabilitiesOf(rpm.header)
+      hasScripts = interpreters.size > 0 || scriptsOf(rpm.header).length > 0
     } finally {
       await rpm.close()
     }
   } catch (error) {
     refuse(file.filename, error)
   }
-  yield { name: 'payload.cpio', open: () => read(file, rpm => payload(rpm, unpacked)) }
-  if (hasScripts) yield { name: 'scripts', open: () => read(file, scripts) }
+  yield { name: 'payload.cpio', open: () => read(file, rpm => payload(rpm, unpacked)), capabilities }
+  if (hasScripts) yield { name: 'scripts', open: () => read(file, scripts), interpreters }
 }

@@ -105,5 +105,21 @@ export const SCRIPTS: readonly (readonly [name: string, tag: number])[] = [
   ['transfiletrigger', 5076],
 ]
 
+/** What runs each of them, with its arguments; of triggers one for each. */
+export const INTERPRETERS: Readonly<Record<string, number>> = {
+  pre: 1085,
+  post: 1086,
+  preun: 1087,
+  postun: 1088,
+  pretrans: 1153,
+  posttrans: 1154,
+  preuntrans: 5105,
+  postuntrans: 5106,
+  verify: 1091,
+  trigger: 1092,
+  filetrigger: 5067,
+  transfiletrigger: 5077,
+}
+
 /** What the flags of a file mean. */
 export const FILE_GHOST = 1 << 6

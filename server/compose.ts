@@ -126,7 +126,21 @@ type Verbs = Awaited<ReturnType<typeof composeVerbs>>
 /** The API by topic, in the order of its documentation, and the scheduled jobs. */
 function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const { log, licensing } = base
-  const { outbound, vulndb, scanning, packages, trees, renewal, keys, advisories, outlived, gate, sbom, review } = verbs
+  const {
+    outbound,
+    vulndb,
+    scanning,
+    packages,
+    trees,
+    renewal,
+    keys,
+    advisories,
+    outlived,
+    contents,
+    gate,
+    sbom,
+    review,
+  } = verbs
   const { fetch, mail } = outbound
   const { scanners, antivirus, dataAt } = scanning
   const { catalog, rebuild } = packages
@@ -176,8 +190,8 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     setup,
     auth,
     uploads,
-    composeArtifacts({ ...base, catalog, rebuild, clientFacts }),
-    composeContentsRoutes({ ...base, contents: verbs.contents }),
+    composeArtifacts({ ...base, catalog, contents, rebuild, clientFacts }),
+    composeContentsRoutes({ ...base, contents }),
     composeAudit(base),
     composeDistributions({ ...base, ...review, ...trees, catalog, clientFacts, activeFormats: active }),
     composeOwnDistributions({ ...base, alone: trees.publisher.alone, database: vulndb.database }),

@@ -10,12 +10,13 @@ export const STATES: Readonly<Record<State, { readonly word: string; readonly ic
   }
 export const STATE_NAMES = Object.keys(STATES) as readonly State[]
 
-/** The gate: six steps of the server, and the publication that follows. */
+/** The gate: the steps of the server, and the publication that follows. */
 export const STEPS = [
   { id: 'format', word: 'Format', asks: 'Is it what it says?' },
   { id: 'provenance', word: 'SHA-256', asks: 'Are these the bytes that were meant?' },
   { id: 'antivirus', word: 'Antivirus', asks: 'Is there malware in it?' },
   { id: 'vulnerabilities', word: 'CVE scan', asks: 'What is known against it?' },
+  { id: 'scripts', word: 'Scripts', asks: 'What does installing it do?' },
   { id: 'signature', word: 'Signature', asks: 'Can it be signed?' },
   { id: 'dependencies', word: 'Dependencies', asks: 'Can a client install it?' },
   { id: 'publish', word: 'Publish', asks: 'In the signed index?' },
@@ -69,9 +70,13 @@ const PUBLICATION: Readonly<Record<State, Mark>> = {
 /** Before the server said anything. */
 export const NO_MARKS: readonly StepMark[] = STEPS.map(({ id, word }) => ({ id, word, mark: 'waiting', said: '' }))
 
-/** What the server said, as seven marks. Steps that were not reached wait; publication follows from the state. */
+/**
+ * What the server said, as marks. Steps that were not reached wait; publication follows from the state. What came before
+ * scripts were looked at has no mark for them.
+ */
 export function gateMarks({ steps, publication }: Gone, state: State): StepMark[] {
-  return NO_MARKS.map(waiting => {
+  const isOlder = steps.some(({ name }) => name === 'signature') && !steps.some(({ name }) => name === 'scripts')
+  return NO_MARKS.filter(({ id }) => !isOlder || id !== 'scripts').map(waiting => {
     const step = steps.find(one => one.name === waiting.id)
     if (step !== undefined) return { ...waiting, mark: markOf(step, state), said: step.message }
     return waiting.id === 'publish' ? { ...waiting, mark: PUBLICATION[state], said: publication } : waiting

@@ -1,6 +1,7 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox'
 import { SEVERITIES, SEVERITY_SOURCES } from '../core/findings.ts'
 import { PACKAGE_KINDS, STATES } from '../core/manifest.ts'
+import { INSTALL_FACT_KINDS } from '../core/install-facts.ts'
 import { STEP_NAMES } from '../core/report.ts'
 import type { Page } from './page.ts'
 import { PACKAGE_ORDERS } from './queries/search.ts'
@@ -93,6 +94,27 @@ const ContentsSchema = Type.Object(
   { description: 'Absent where nothing inside has a name, and all of it was read.' },
 )
 
+/** One thing that installing a package does. */
+export const InstallFactSchema = Type.Object({
+  kind: Type.String({ enum: [...INSTALL_FACT_KINDS] }),
+  path: Type.String({ description: 'The script, or the file from the root of the package.' }),
+  line: Type.Optional(Type.Integer()),
+  text: Type.Optional(Text),
+  hosts: Type.Optional(Type.Array(Text, { description: 'Hosts that are contacted.' })),
+  listens: Type.Optional(Type.Array(Text, { description: 'Where a unit listens.' })),
+  said: Type.String({ description: 'The same in words.' }),
+})
+
+/** What installing a package does. */
+export const InstallSchema = Type.Object(
+  {
+    scripts: Type.Array(Type.Object({ name: Text, interpreter: Text, lines: Type.Integer(), sha256: Text })),
+    facts: Type.Array(InstallFactSchema),
+    more: Type.Optional(Type.Integer({ description: 'How many facts there are beyond these.' })),
+  },
+  { description: 'Absent where installing it only puts plain files in their places, or nobody has looked.' },
+)
+
 /** The reports of the gate, step by step. */
 export const ValidationSchema = Type.Object({
   passed: Type.Boolean(),
@@ -101,6 +123,7 @@ export const ValidationSchema = Type.Object({
   publication: Text,
   steps: Type.Array(StepSchema),
   contents: Type.Optional(ContentsSchema),
+  install: Type.Optional(InstallSchema),
 })
 
 /** One row of a package list. */

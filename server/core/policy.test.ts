@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Finding, Severity } from './findings.ts'
+import type { InstallFactKind } from './install-facts.ts'
 import { actionFor, decide, hardestAction, whileUnavailable, type CvePolicy } from './policy.ts'
 import type { Report } from './report.ts'
 
@@ -255,3 +256,31 @@ test.each([
     expect(decide([report], policyNow, 'native').state).toBe(state)
   },
 )
+
+describe('what scripts do', () => {
+  const told = (kind: InstallFactKind): Report => ({
+    step: 'scripts',
+    outcome: 'warned',
+    verdict: 'facts',
+    said: '',
+    install: { scripts: [], facts: [{ kind, path: 'postinst' }] },
+  })
+
+  test.each([
+    ['downloads_and_runs', {}, 'pending_review', true],
+    ['downloads_and_runs', { downloads_and_runs: 'block' }, 'quarantined', true],
+    ['downloads_and_runs', { downloads_and_runs: 'allow' }, 'published', false],
+    ['enables_unit', {}, 'published', false],
+    ['enables_unit', { enables_unit: 'review' }, 'pending_review', true],
+  ] as const)('%s with %j is %s', (kind, scripts, state, isCause) => {
+    const report = told(kind)
+    const verdict = decide([ok, vulnerabilities('low'), report], { ...policy, scripts }, 'native')
+    expect({ state: verdict.state, isCause: verdict.because.includes(report) }).toEqual({ state, isCause })
+    if (isCause) expect(verdict.because).toEqual([report])
+  })
+
+  test('later they only hold', () => {
+    const policyOfToday: CvePolicy = { ...policy, scripts: { runs_encoded: 'block' } }
+    expect(decide([told('runs_encoded')], policyOfToday, 'retro').state).toBe('pending_review')
+  })
+})

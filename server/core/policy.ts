@@ -1,5 +1,6 @@
 import type { Finding, Severity } from './findings.ts'
 import { isMalicious, isProbable, worst } from './findings.ts'
+import { actionForKind, type InstallRecord, type ScriptPolicy } from './install-facts.ts'
 import type { State } from './manifest.ts'
 import type { EngineRecord, Report } from './report.ts'
 
@@ -31,15 +32,19 @@ export interface CvePolicy {
   readonly require_fix?: boolean
   /** The least action for malicious packages, whatever the severities say; absent means `block`. */
   readonly malicious_action?: Action
+  /** For what scripts do and lists of files say; a kind that is not named has its default. */
+  readonly scripts?: ScriptPolicy
 }
 
 /** The part of the settings that decides. */
 export function policyOf({
   cve_policy,
   validation,
+  script_policy,
 }: {
-  readonly cve_policy: Required<Omit<CvePolicy, 'on_scanner_unavailable'>>
+  readonly cve_policy: Required<Omit<CvePolicy, 'on_scanner_unavailable' | 'scripts'>>
   readonly validation: Pick<CvePolicy, 'on_scanner_unavailable'>
+  readonly script_policy: ScriptPolicy
 }): CvePolicy {
   const { critical, high, medium, low, negligible, unknown_as, kev_action, epss_threshold, epss_action } = cve_policy
   const { require_fix, malicious_action } = cve_policy
@@ -56,6 +61,7 @@ export function policyOf({
     require_fix,
     malicious_action,
     on_scanner_unavailable: validation.on_scanner_unavailable,
+    scripts: script_policy,
   }
 }
 
@@ -206,6 +212,12 @@ export function uploadAction(
   )
 }
 
+/** The hardest action that anything a package does at installation asks for. */
+export function installAction(install: Pick<InstallRecord, 'facts'> | undefined, { scripts }: CvePolicy): Action {
+  const kinds = new Set(install?.facts.map(({ kind }) => kind))
+  return [...kinds].reduce<Action>((sofar, kind) => harder(sofar, actionForKind(kind, scripts)), 'allow')
+}
+
 /**
  * Turns reports into a verdict. Pure; the only place where that is decided.
  * @param mode  `native` at upload and import, which may reject or quarantine; `retro` for everything later, which may
@@ -214,12 +226,16 @@ export function uploadAction(
 export function decide(reports: readonly Report[], policy: CvePolicy, mode: 'native' | 'retro'): Verdict {
   const failed = reports.filter(report => report.outcome === 'failed')
   const findings = reports.flatMap(report => report.findings ?? [])
-  const action =
+  const byFindings =
     mode === 'retro'
       ? hardestAction(findings, policy)
       : reports.map(report => uploadAction(report, policy)).reduce<Action>(harder, 'allow')
+  const action = reports.map(({ install }) => installAction(install, policy)).reduce(harder, byFindings)
   const unavailable = reports.filter(report => report.outcome === 'unavailable')
-  const vulnerable = reports.filter(report => worst(report.findings ?? []) !== undefined)
+  const vulnerable = reports.filter(({ findings: some = [], install }) => {
+    const asks = action !== 'allow' && installAction(install, policy) === action
+    return asks || (byFindings === action && worst(some) !== undefined)
+  })
   const warned = action === 'warn' || reports.some(report => report.outcome === 'warned') || unavailable.length > 0
 
   if (mode === 'native' && failed.length > 0) {

@@ -1,7 +1,16 @@
 import type { Denied, Finding } from './findings.ts'
+import type { InstallRecord } from './install-facts.ts'
 
-/** The gate's steps in the specification's order. */
-export const STEP_NAMES = ['format', 'provenance', 'antivirus', 'vulnerabilities', 'signature', 'dependencies'] as const
+/** The gate's steps in the specification's order; `scripts` is one of ours. */
+export const STEP_NAMES = [
+  'format',
+  'provenance',
+  'antivirus',
+  'vulnerabilities',
+  'scripts',
+  'signature',
+  'dependencies',
+] as const
 export type StepName = (typeof STEP_NAMES)[number]
 
 /** `unavailable`: the engine could not answer. It is never read as clean. */
@@ -63,6 +72,10 @@ export interface Report {
   readonly engines?: readonly EngineRecord[]
   /** Absent where the package carries nothing that has a name, and all of it was read. */
   readonly contents?: ContentsRecord
+  /** What installing it does; absent where it only puts plain files in their places. */
+  readonly install?: InstallRecord
+  /** What is new in that since the version that was published before, in one sentence. */
+  readonly since?: { readonly version: string; readonly said: string }
   /** Needs that nothing in the distribution satisfies, as text. */
   readonly missing?: readonly string[]
   /** The policy asks for a review because of this step. */

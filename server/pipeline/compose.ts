@@ -6,7 +6,9 @@ import { createSteps, type StepDeps } from './steps.ts'
 import type { Step } from './subject.ts'
 import { createUnpacking } from './unpacking.ts'
 
-export interface GateNeeds extends StepDeps, Pick<GateDeps, 'catalog' | 'arrivals' | 'contents'>, PackageSigningDeps {
+export interface GateNeeds
+  extends Omit<StepDeps, 'contents'>, Pick<GateDeps, 'catalog' | 'arrivals'>, PackageSigningDeps {
+  readonly contents: GateDeps['contents'] & StepDeps['contents']
   readonly keyring: StepDeps['keyring'] & PackageSigningDeps['keyring']
   readonly layout: Pick<Layout, 'incoming'>
 }
@@ -17,7 +19,7 @@ export interface GatePart {
   readonly steps: readonly Step[]
 }
 
-/** The gate with its six steps. */
+/** The gate with its steps. */
 export function composeGate(needs: GateNeeds): GatePart {
   const { catalog, settings, clock, arrivals, contents } = needs
   const steps = createSteps(needs)

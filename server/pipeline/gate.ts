@@ -144,15 +144,15 @@ export function createGate(deps: GateDeps): Gate {
   return {
     async *admit(applicant, signal) {
       const { file, format, distribution, builtFrom, expectedSha256, actor } = applicant
-      const { validation, cve_policy } = settings.now()
-      const unpacked = validation.clamav_scan || validation.grype_scan ? copies() : undefined
+      const { validation, cve_policy, script_policy } = settings.now()
+      const unpacked = copies()
       const subject = createSubject(
         {
           file,
           format,
           distribution,
-          settings: { validation, cve_policy },
-          ...(unpacked === undefined ? {} : { unpacked }),
+          settings: { validation, cve_policy, script_policy },
+          unpacked,
           ...(builtFrom === undefined ? {} : { builtFrom }),
           ...(expectedSha256 === undefined ? {} : { expectedSha256 }),
           contents: signal => contents.read({ format: format.id, file, unpacked }, signal),
@@ -193,7 +193,7 @@ export function createGate(deps: GateDeps): Gate {
         )
       } finally {
         leave()
-        await unpacked?.close()
+        await unpacked.close()
         await sealed?.file.discard()
         await file.discard()
       }

@@ -1,4 +1,3 @@
-import type { Queryable } from '../db/db.ts'
 import type { AntivirusScanner, VulnerabilityScanner } from '../scanners/scanner.ts'
 import type { Keyring } from '../signing/signer.ts'
 import type { UploaderKeys } from '../signing/uploader-keys.ts'
@@ -6,30 +5,31 @@ import { antivirusStep } from './antivirus.ts'
 import { dependenciesStep } from './dependencies.ts'
 import { formatStep } from './format-check.ts'
 import { provenanceStep } from './provenance.ts'
+import { scriptsStep, type ScriptsDeps } from './scripts.ts'
 import { signatureStep } from './signature.ts'
 import type { Step } from './subject.ts'
 import { vulnerabilitiesStep, type Enrich } from './vulnerabilities.ts'
 
-export interface StepDeps {
+export interface StepDeps extends ScriptsDeps {
   readonly scanners: {
     readonly antivirus: readonly AntivirusScanner[]
     readonly vulnerability: readonly VulnerabilityScanner[]
   }
   readonly keyring: Pick<Keyring, 'keys' | 'signer'>
-  readonly db: Queryable
   /** Who may have signed a source package. */
   readonly uploaderKeys: Pick<UploaderKeys, 'check'>
   /** Adds what is known about exploitation to findings, where the settings ask for it. */
   readonly enrich?: Enrich
 }
 
-/** The six steps in the specification's order. */
-export function createSteps({ scanners, keyring, db, uploaderKeys, enrich }: StepDeps): readonly Step[] {
+/** The specification's six steps in its order, and that of scripts. */
+export function createSteps({ scanners, keyring, db, contents, uploaderKeys, enrich }: StepDeps): readonly Step[] {
   return [
     formatStep,
     provenanceStep,
     antivirusStep(scanners.antivirus),
     vulnerabilitiesStep(scanners.vulnerability, enrich),
+    scriptsStep({ db, contents }),
     signatureStep(keyring, uploaderKeys),
     dependenciesStep(db),
   ]

@@ -129,7 +129,11 @@ function reviewJobs(
 /** Rescans, decisions and deadlines over the catalogue and the gate's steps. */
 export function composeReview(needs: ReviewNeeds): ReviewPart {
   const { db, pool, settings, outbox, clock, metrics, log, catalog, notices, contents, repositories } = needs
-  const steps = { vulnerabilities: stepOf(needs.steps, 'vulnerabilities'), antivirus: stepOf(needs.steps, 'antivirus') }
+  const steps = {
+    vulnerabilities: stepOf(needs.steps, 'vulnerabilities'),
+    antivirus: stepOf(needs.steps, 'antivirus'),
+    scripts: stepOf(needs.steps, 'scripts'),
+  }
   const rescans = createRescans({
     catalog,
     pool,

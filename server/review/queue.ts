@@ -67,6 +67,8 @@ export interface ReviewItem extends NamedVersion {
   readonly fixable: number
   /** The worst ten, accepted ones last. */
   readonly cves: readonly (ReturnType<typeof findingView> & { readonly accepted: boolean })[]
+  /** What is new in what installing it does, since the version that clients have; null where none is known. */
+  readonly since: { readonly version: string; readonly said: string } | null
   /** Why it is held or blocked; empty for what is served. */
   readonly reasons: readonly string[]
   readonly held_at: string | null
@@ -119,6 +121,7 @@ function reviewItem({ manifest, due_at }: ReviewRow, policy: CvePolicy, now: Dat
     scanned: wasScanned(manifest),
     fixable: open.filter(({ fixed_version }) => fixed_version !== null).length,
     cves: [...open, ...marked.filter(({ accepted }) => accepted)].slice(0, TOP),
+    since: manifest.reports.find(({ step }) => step === 'scripts')?.since ?? null,
     reasons: reasonsOf(manifest, policy, at),
     held_at: heldSince(manifest) ?? null,
     sla: slaView(due_at, now),

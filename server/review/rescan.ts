@@ -57,8 +57,8 @@ export interface RescanDeps {
   readonly pool: Pick<Pool, 'locate'>
   readonly formats: (id: FormatId) => Format
   readonly repositories: Pick<Repositories, 'get'>
-  /** The two steps whose result may have changed since. */
-  readonly steps: { readonly vulnerabilities: Step; readonly antivirus: Step }
+  /** The steps whose result may have changed since. */
+  readonly steps: { readonly vulnerabilities: Step; readonly antivirus: Step; readonly scripts: Step }
   readonly settings: Pick<Settings, 'now'>
   readonly metrics: Pick<Metrics, 'found'>
   readonly clock: Clock
@@ -69,8 +69,11 @@ const list = (ids: readonly string[]): string =>
   ids.length > 20 ? `${ids.slice(0, 20).join(', ')} and ${ids.length - 20} more` : ids.join(', ')
 
 /** What is on record of a package's contents, to compare. */
-const contentsOf = ({ reports }: Manifest): string | undefined =>
-  JSON.stringify(reports.find(({ step }) => step === 'vulnerabilities')?.contents)
+const contentsOf = ({ reports }: Manifest): string =>
+  JSON.stringify([
+    reports.find(({ step }) => step === 'vulnerabilities')?.contents,
+    reports.find(({ step }) => step === 'scripts')?.install,
+  ])
 
 /** Scans packages that are already here again, with what engines know today. */
 export function createRescans({
@@ -87,13 +90,13 @@ export function createRescans({
   async function subjectOf(known: Known): Promise<Subject> {
     const { ref, about, facts, paths } = known
     const { codename, ...identity } = ref
-    const { validation, cve_policy } = settings.now()
+    const { validation, cve_policy, script_policy } = settings.now()
     const now = isoNow(clock)
     return {
       file: await readPooled(pool, known.files),
       format: formats(ref.format),
       distribution: repositories.get(codename),
-      settings: { validation, cve_policy },
+      settings: { validation, cve_policy, script_policy },
       again: { isAccepted: finding => acceptanceOf(known, finding, now) !== undefined },
       contents: signal => contents.of(known, signal),
       inspected: () => Promise.resolve({ identity, about, facts: facts ?? {}, paths: paths ?? [] }),
@@ -165,7 +168,9 @@ export function createRescans({
         ({ step, outcome }) => step === 'antivirus' && outcome === 'unavailable',
       )
       const reports = await Promise.all(
-        [steps.vulnerabilities, ...(wasUnavailable ? [steps.antivirus] : [])].map(step => step.run(subject, signal)),
+        [steps.vulnerabilities, ...(wasUnavailable ? [steps.antivirus] : []), steps.scripts].map(step =>
+          step.run(subject, signal),
+        ),
       )
       const [report] = reports
       if (report === undefined) throw new Error('the scan said nothing')
@@ -218,10 +223,12 @@ export function createRescans({
       return { changed, before, report, fresh: idsOf(fresh), gone: lost }
     },
     async rematch(known, signal, by = 'new vulnerability data') {
-      const report = await steps.vulnerabilities.run(await subjectOf(known), signal)
+      const subject = await subjectOf(known)
+      const report = await steps.vulnerabilities.run(subject, signal)
       if (report.outcome === 'skipped' || (isSilent(report) && (report.findings ?? []).length === 0))
         return 'unavailable'
-      return judgeNew(known.ref, (before, now) => withScan(before, [report], now), by)
+      const scripts = await steps.scripts.run(subject, signal)
+      return judgeNew(known.ref, (before, now) => withScan(before, [report, scripts], now), by)
     },
     report: (ref, findings, by) =>
       judgeNew(

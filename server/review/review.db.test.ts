@@ -290,7 +290,14 @@ describe('the nightly rematch', () => {
       repositories,
       settings,
       clock: stock.clock,
-      steps: { vulnerabilities: scan, antivirus },
+      steps: {
+        vulnerabilities: scan,
+        antivirus,
+        scripts: {
+          name: 'scripts',
+          run: async () => ({ step: 'scripts', outcome: 'ok', verdict: 'plain', said: 'No scripts.' }),
+        },
+      },
       contents: { of: async () => NOTHING },
       metrics: {
         found: severity => {

@@ -42,6 +42,7 @@ export const ReviewItemSchema = Type.Object({
   scanned: Type.Boolean(),
   fixable: Type.Integer(),
   cves: Type.Array(AcceptedFindingSchema),
+  since: OrNull(Type.Object({ version: Text, said: Text })),
   reasons: Type.Array(Text),
   held_at: OrNull(Time),
   sla: Sla,

@@ -13,7 +13,7 @@ import {
   toggles,
   URL_OR_EMPTY,
 } from './setting-types.ts'
-import { validation, cve_policy, engines, security, clamav, signing } from './security-settings.ts'
+import { validation, cve_policy, script_policy, engines, security, clamav, signing } from './security-settings.ts'
 
 const NO_IMPORT = 'this version imports nothing from other repositories; packages come in by upload'
 const TIMEZONE = text('', "Time zone of these hours; empty means the server's.", { maxLength: 100 })
@@ -114,6 +114,7 @@ export const SETTINGS = Type.Object(
       ),
     }),
     cve_policy,
+    script_policy,
     review: section('How held packages are decided on.', {
       four_eyes: bool(false, 'The uploader of a package may not approve it.'),
       sla_hour: int(8, HOUR, 'Hour of the day at which missed deadlines are notified, local time.', 'h'),

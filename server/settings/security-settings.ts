@@ -1,3 +1,4 @@
+import { INSTALL_FACT_KINDS, INSTALL_FACTS, type InstallFactKind } from '../core/install-facts.ts'
 import { OSV_ECOSYSTEMS } from '../core/osv-ecosystems.ts'
 import {
   ACTIONS,
@@ -81,6 +82,19 @@ export const cve_policy = section('What happens to a package with findings, by i
     "At least this action for malicious packages (OSV's records `MAL-…`), whatever the severities say; `allow` adds nothing.",
   ),
 })
+
+const ruleOf = (kind: InstallFactKind) => {
+  const { of, said, action } = INSTALL_FACTS[kind]
+  return choice(ACTIONS, action, `Action where a ${of} ${said}.`)
+}
+
+export const script_policy = section(
+  'What happens to a package for what its scripts do, and for what its list of files says.',
+  Object.fromEntries(INSTALL_FACT_KINDS.map(kind => [kind, ruleOf(kind)])) as Record<
+    InstallFactKind,
+    ReturnType<typeof ruleOf>
+  >,
+)
 
 export const engines = section('Vulnerability engines that are programs of their own, where they are installed.', {
   grype: bool(true, 'Ask grype.'),

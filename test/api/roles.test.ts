@@ -54,6 +54,7 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'GET /artifacts/{name}/{version}': ANY,
   'GET /artifacts/{name}/{version}/components': ANY,
   'GET /artifacts/{name}/{version}/unopened': ANY,
+  'GET /artifacts/{name}/{version}/changes': ANY,
   'DELETE /artifacts/{name}': MAINTAINERS,
   'DELETE /artifacts/{name}/{version}': MAINTAINERS,
   'GET /artifacts/audit/logs': AUDITORS,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
+import { NOTHING } from '../../server/contents/component.ts'
 import { createRebuild } from '../../server/catalog/rebuild.ts'
 import { artifacts } from '../../server/features/artifacts/contract.ts'
 import { artifactHandlers, type ArtifactDeps } from '../../server/features/artifacts/handlers.ts'
@@ -25,6 +26,7 @@ export function artifactRoutes(made: (stock: Stock) => void) {
       clientFacts: async () => ({ url: 'http://repo.example:8000' }),
       pool: createPool({ layout: stock.layout, clock: stock.clock }),
       clock: stock.clock,
+      contents: { of: async () => NOTHING, known: async () => NOTHING },
     }
     made(stock)
   })

@@ -251,7 +251,15 @@ export function openUploads(): Uploads {
       signer: async () => (given.hasKey ? ({ keys: [] } as unknown as Signer) : fail('no_signing_key', {})),
     }
     const settings = { now: () => given.settings }
+    const contents = composeContents({
+      layout,
+      pool: createPool({ layout, clock: systemClock }),
+      version: 'test',
+      settings: { now: () => ({ validation: { contents_cpu_seconds: 120 } }) },
+      javaNames: async () => NO_NAMES,
+    })
     const steps = createSteps({
+      contents,
       scanners: { antivirus: [antivirus], vulnerability: [vulnerability] },
       keyring,
       db,
@@ -277,13 +285,7 @@ export function openUploads(): Uploads {
       signing: createPackageSigning({ spool, keyring, settings, clock: systemClock }),
       unpacking: createUnpacking(),
       copies,
-      contents: composeContents({
-        layout,
-        pool: createPool({ layout, clock: systemClock }),
-        version: 'test',
-        settings: { now: () => ({ validation: { contents_cpu_seconds: 120 } }) },
-        javaNames: async () => NO_NAMES,
-      }),
+      contents,
       clock: systemClock,
     })
     return {

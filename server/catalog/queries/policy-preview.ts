@@ -16,7 +16,7 @@ export interface Profiled extends Named {
 /** Other reasons why a package is held. */
 export interface Waiting {
   readonly approved: boolean
-  readonly reports: readonly Pick<Report, 'step' | 'outcome'>[]
+  readonly reports: readonly Pick<Report, 'step' | 'outcome' | 'install'>[]
 }
 
 const BATCH = 5_000

@@ -4,7 +4,7 @@ import { shellFacts, type Sighting } from './shell-facts.ts'
 import { kindOfWritten } from './written-paths.ts'
 
 const HASH = /^\s*#.*$|(?<=\s)#[^'"]*$/
-const DASHES = /--[^'"]*$/
+const DASHES = /^\s*--.*$|--[^'"]*$/
 const SLASHES = /^\s*(?:\/\/|\*|\/\*).*$|(?<=\s)\/\/[^'"]*$/
 
 /** What begins a comment in the languages that scripts are written in. */

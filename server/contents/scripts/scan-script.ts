@@ -22,7 +22,7 @@ const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u20
 export function showLine(text: string): string {
   const line = text
     .slice(0, MAX_TEXT * 8)
-    .replace(/\\?\s*\n\s*|[\t ]+/g, ' ')
+    .replace(/(?:\\\n|[\t\n\r ])+/g, ' ')
     .trim()
     .replace(UNSEEN, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
   return line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT - 1)}…` : line

@@ -1,5 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import {
+  InstallFactSchema,
+  InstallSchema,
   NAMED,
   OrderQuery,
   PACKAGE_QUERY,
@@ -13,6 +15,7 @@ import { VERSION_FACTS } from '../../catalog/version-facts.ts'
 import type { PackageItem } from '../../catalog/view.ts'
 import { contract } from '../../core/contract.ts'
 import type { Artifact, ArtifactItem } from './artifacts.ts'
+import type { Changes } from './changes.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { Install } from './install.ts'
 import { DistributionFilter, FormatFilter, NameVersion, OrNull } from '../../core/schemas.ts'
@@ -46,6 +49,8 @@ const VersionsReply = {
   versions_total: Type.Integer(),
   updated_at: Type.String({ format: 'date-time' }),
 }
+
+const Lists = { added: Type.Array(Type.String()), removed: Type.Array(Type.String()) }
 
 const Deleted = Type.Object({
   status: Type.Literal('deleted'),
@@ -185,6 +190,31 @@ export const artifacts = contract({
         variants: Type.Array(Type.Object({ distribution: Type.String(), arch: Type.String(), status: Type.String() })),
       }),
     ]),
+  },
+  'GET /artifacts/{name}/{version}/changes': {
+    summary:
+      'Shows what installing one version does (scripts, setuid files, services, hosts), and what of that is new since the version that clients have.',
+    access: 'any',
+    params: NameVersion,
+    query: PlaceQuery,
+    fails: ['package_not_found', 'version_not_found'],
+    reply: Type.Unsafe<Changes>(
+      Type.Object({
+        ...NAMED,
+        since: OrNull(Type.Object(NAMED)),
+        said: Type.String(),
+        install: OrNull(InstallSchema),
+        changes: OrNull(
+          Type.Object({
+            facts: Type.Object({ added: Type.Array(InstallFactSchema), removed: Type.Array(InstallFactSchema) }),
+            scripts: Type.Object({ ...Lists, changed: Type.Array(Type.String()) }),
+            hosts: Type.Object(Lists),
+            listens: Type.Object(Lists),
+            components: Type.Object(Lists),
+          }),
+        ),
+      }),
+    ),
   },
   'DELETE /artifacts/{name}': {
     summary: 'Deletes all versions of a package, or those in `distribution` and `arch`.',

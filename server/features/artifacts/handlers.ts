@@ -17,11 +17,13 @@ import type { Db } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
 import type { Audit } from '../../record/audit.ts'
 import { getArtifact, listArtifacts, refuseMissing } from './artifacts.ts'
+import type { ContentsOf } from '../../contents/contents.ts'
 import type { Pool } from '../../files/pool.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
 import type { artifacts } from './contract.ts'
 import type { artifactVersions } from './versions-contract.ts'
 import { compareVersions, listVersions, readSnapshot, sendIndex, sendVersion } from './versions.ts'
+import { readChanges } from './changes.ts'
 import { resolveDependencies } from './dependencies.ts'
 import { installCommands } from './install.ts'
 
@@ -31,6 +33,7 @@ export interface ArtifactDeps {
   readonly audit: Pick<Audit, 'record'>
   readonly pool: Pick<Pool, 'locate'>
   readonly clock: Clock
+  readonly contents: Pick<ContentsOf, 'of' | 'known'>
   readonly formats: (
     id: FormatId,
   ) => Pick<Format, 'id' | 'satisfies' | 'multiArch' | 'fileOf' | 'installCommand' | 'client'>
@@ -135,6 +138,8 @@ export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {
       variants: others.map(({ ref, state }) => ({ distribution: ref.codename, arch: ref.arch, status: state })),
     }
   },
+  'GET /artifacts/{name}/{version}/changes': (deps, { params, query, viewer, raw }) =>
+    readChanges(deps, viewer, { filter: { ...query, ...params }, signal: raw.signal }),
   'DELETE /artifacts/{name}': (deps, { params, query, ...from }) =>
     deleteAll(deps, { ...query, name: params.name }, from),
   'DELETE /artifacts/{name}/{version}': async (deps, { params, query: { all, ...place }, ...from }) => {

@@ -128,7 +128,7 @@ async function warningOf(
   const said = dataWarning(statuses, { maxAgeDays, now: clock.now() })
   const without = (['epss', 'kev'] as const).filter(name => intel?.[name] === undefined)
   const catalogues = cve_policy.auto_enrich
-    ? missingCataloguesWarning(without, policyOf({ validation, cve_policy }))
+    ? missingCataloguesWarning(without, policyOf({ validation, cve_policy, script_policy: {} }))
     : undefined
   const all = [
     ...(said === undefined ? [] : [`${said} ${meanwhile}`]),

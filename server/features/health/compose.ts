@@ -103,7 +103,10 @@ function reportOf(needs: HealthNeeds): Health {
     catalogueWarning: async () => {
       const { validation, cve_policy } = settings.now()
       if (!validation.grype_scan || !cve_policy.auto_enrich) return undefined
-      return missingCataloguesWarning(await needs.missingCatalogues(), policyOf({ validation, cve_policy }))
+      return missingCataloguesWarning(
+        await needs.missingCatalogues(),
+        policyOf({ validation, cve_policy, script_policy: {} }),
+      )
     },
     dirs: {
       pool: layout.pool,

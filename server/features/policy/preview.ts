@@ -53,7 +53,13 @@ function stateUnder(policy: CvePolicy, findings: readonly Finding[], waiting: Wa
   const wasUnavailable = reports.some(({ step, outcome }) => step === 'vulnerabilities' && outcome === 'unavailable')
   const others = reports
     .filter(({ step }) => step !== 'vulnerabilities')
-    .map(({ step, outcome }): Report => ({ step, outcome, verdict: '', said: '' }))
+    .map(({ step, outcome, install }): Report => ({
+      step,
+      outcome,
+      verdict: '',
+      said: '',
+      ...(install === undefined ? {} : { install }),
+    }))
   return decide(
     [
       ...others,

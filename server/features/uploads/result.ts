@@ -40,7 +40,7 @@ export async function replyOf(
   {
     waitMs,
     settings,
-  }: { readonly waitMs: number; readonly settings: Pick<SettingsValue, 'cve_policy' | 'validation'> },
+  }: { readonly waitMs: number; readonly settings: Pick<SettingsValue, 'cve_policy' | 'script_policy' | 'validation'> },
 ): Promise<UploadReply> {
   const { manifest, outcome } = changed
   const { steps = [] } = causeOf(manifest, policyOf(settings), manifest.changed_at)
@@ -80,6 +80,7 @@ const STAGES: Record<Stage, { readonly name: string; readonly label: string; rea
   provenance: { name: 'provenance', label: 'SHA-256', running: 'Comparing its SHA-256.' },
   antivirus: { name: 'antivirus', label: 'Antivirus', running: 'Looking for malware.' },
   vulnerabilities: { name: 'cve', label: 'CVE scan', running: 'Looking up known vulnerabilities.' },
+  scripts: { name: 'scripts', label: 'Scripts', running: 'Reading what installing it does.' },
   signature: { name: 'gpg', label: 'Signature', running: 'Checking signatures and the signing key.' },
   dependencies: { name: 'dependencies', label: 'Dependencies', running: 'Looking for what it needs.' },
   publish: { name: 'publish', label: 'Publication', running: 'Writing the signed index.' },

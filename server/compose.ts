@@ -126,21 +126,8 @@ type Verbs = Awaited<ReturnType<typeof composeVerbs>>
 /** The API by topic, in the order of its documentation, and the scheduled jobs. */
 function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const { log, licensing } = base
-  const {
-    outbound,
-    vulndb,
-    scanning,
-    packages,
-    trees,
-    renewal,
-    keys,
-    advisories,
-    outlived,
-    contents,
-    gate,
-    sbom,
-    review,
-  } = verbs
+  const { outbound, vulndb, scanning, packages, trees, renewal, keys } = verbs
+  const { advisories, outlived, contents, gate, sbom, review } = verbs
   const { fetch, mail } = outbound
   const { scanners, antivirus, dataAt } = scanning
   const { catalog, rebuild } = packages

@@ -71,8 +71,8 @@ const PUBLICATION: Readonly<Record<State, Mark>> = {
 export const NO_MARKS: readonly StepMark[] = STEPS.map(({ id, word }) => ({ id, word, mark: 'waiting', said: '' }))
 
 /**
- * What the server said, as marks. Steps that were not reached wait; publication follows from the state. What came before
- * scripts were looked at has no mark for them.
+ * What the server said, as marks. Steps that were not reached wait; publication follows from the state. What came
+ * before scripts were looked at has no mark for them.
  */
 export function gateMarks({ steps, publication }: Gone, state: State): StepMark[] {
   const isOlder = steps.some(({ name }) => name === 'signature') && !steps.some(({ name }) => name === 'scripts')

@@ -222,9 +222,9 @@ describe('malware', () => {
     const small = await it.send(formOf(await hello('1.0')))
     const large = await hello('2.0', { files: { 'usr/share/large': randomBytes(3e6).toString('base64') } })
     expect([small.status, (await it.send(formOf(large))).status]).toEqual([201, 201])
-    // by the antivirus engine, and for what they carry
+    // by the antivirus engine, and for what they carry; a large package is read for that in a thread of its own
     const each = ['control.tar.gz', 'data.tar.gz', 'control.tar.gz', 'data.tar.gz']
-    expect(it.given.copiesRead).toEqual([...each, ...each])
+    expect(it.given.copiesRead).toEqual([...each, ...each.slice(0, 2)])
     const open = await Promise.all(
       (await readdir('/proc/self/fd')).map(fd => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
     )
@@ -232,6 +232,7 @@ describe('malware', () => {
 
     it.given.settings = settingsWith({ clamav_scan: false, grype_scan: false })
     expect(await it.send(formOf(await hello('3.0')))).toMatchObject({ status: 201 })
+    // for what its scripts do
     expect(it.given.copiesRead).toHaveLength(8)
   })
 

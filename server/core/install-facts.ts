@@ -1,4 +1,4 @@
-import type { Action } from './policy.ts'
+import type { Action } from './action.ts'
 
 interface Meaning {
   /** `script`: the fact is in a script that runs at installation. `file`: in the list of files. */

@@ -1,10 +1,11 @@
+import type { Action } from './action.ts'
 import type { Finding, Severity } from './findings.ts'
 import { isMalicious, isProbable, worst } from './findings.ts'
 import { actionForKind, type InstallRecord, type ScriptPolicy } from './install-facts.ts'
 import type { State } from './manifest.ts'
 import type { EngineRecord, Report } from './report.ts'
 
-export type Action = 'block' | 'review' | 'warn' | 'allow'
+export type { Action }
 
 /** The settings that decide. */
 export interface CvePolicy {

@@ -1,0 +1,2 @@
+/** What the policy does about something, from the hardest to nothing. */
+export type Action = 'block' | 'review' | 'warn' | 'allow'

@@ -3,8 +3,22 @@ import { asar } from './archives/asar.ts'
 import { compressed } from './archives/compressed.ts'
 import { unknown } from './archives/unknown.ts'
 import { zip } from './archives/zip.ts'
+import { singleFile } from './dotnet/single-file.ts'
+import { nativeImage } from './java/native-image.ts'
 import { pyInstaller } from './python/pyinstaller.ts'
 import type { Unpacker } from './reader.ts'
 
 /** Everything that takes archives apart. An .apk is three gzip members, a layer of an image a tar. */
-export const UNPACKERS: readonly Unpacker[] = [zip, compressed, tar, cpio, deb, rpm, asar, pyInstaller, unknown]
+export const UNPACKERS: readonly Unpacker[] = [
+  zip,
+  compressed,
+  tar,
+  cpio,
+  deb,
+  rpm,
+  asar,
+  pyInstaller,
+  singleFile,
+  nativeImage,
+  unknown,
+]

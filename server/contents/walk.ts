@@ -49,7 +49,7 @@ interface Named {
 const isProgram = (head: Buffer): boolean =>
   head.toString('latin1', 0, 4) === '\x7fELF' ||
   (head.toString('latin1', 0, 2) === 'MZ' && head.length === HEAD_BYTES) ||
-  ['cffaedfe', 'cefaedfe'].includes(head.toString('hex', 0, 4))
+  ['cffaedfe', 'cefaedfe', '0061736d'].includes(head.toString('hex', 0, 4))
 
 /** Why a file was not read, in one sentence, whatever its reader threw. @throws what ends the reading of the package */
 function whyNot(error: unknown): string {

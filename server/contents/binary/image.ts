@@ -18,7 +18,7 @@ export interface Section extends Stretch {
 
 /** A program or library for one kind of machine. */
 export interface Image {
-  readonly format: 'elf' | 'pe' | 'macho'
+  readonly format: 'elf' | 'pe' | 'macho' | 'wasm'
   /** Its bytes: a slice of the file where that holds several. */
   readonly file: OpenFile
   readonly isBigEndian: boolean

@@ -3,14 +3,16 @@ import { isElf, openElf } from './elf.ts'
 import type { Image } from './image.ts'
 import { isFat, isMachO, openMachO, slicesIn } from './macho.ts'
 import { mayBePe, openPe } from './pe.ts'
+import { isWasm, openWasm } from './wasm.ts'
 
-/** Whether a file begins like a program or library: ELF, PE, Mach-O. */
+/** Whether a file begins like a program or library: ELF, PE, Mach-O, WebAssembly. */
 export const mayBeImage = ({ head }: Pick<OpenFile, 'head'>): boolean =>
-  isElf(head) || mayBePe(head) || isMachO(head) || isFat(head)
+  isElf(head) || mayBePe(head) || isMachO(head) || isFat(head) || isWasm(head)
 
 async function openImage(file: OpenFile): Promise<Image | undefined> {
   if (isElf(file.head)) return openElf(file)
   if (mayBePe(file.head)) return openPe(file)
+  if (isWasm(file.head)) return openWasm(file)
   return isMachO(file.head) ? openMachO(file) : undefined
 }
 

@@ -6,6 +6,7 @@ import { isNamed, MOST_ROWS } from '../text-file.ts'
 import { NOT_RELEASED } from '../unasked.ts'
 import { findBuildInfo, type BuildInfo } from './find-build-info.ts'
 import { moduleFound, resolved } from './module-found.ts'
+import { wasmBuildInfo } from './wasm-build-info.ts'
 
 const SHIPPED = { presence: 'shipped', rule: 'go-buildinfo' } as const
 
@@ -100,7 +101,7 @@ export const goBuildInfo: Reader = {
     const found: Found[] = []
     const unopened = new Map<string, Unopened>()
     for (const image of await openImages(file)) {
-      const info = await findBuildInfo(image)
+      const info = await (image.format === 'wasm' ? wasmBuildInfo(image) : findBuildInfo(image))
       const { found: inImage, isNameless } =
         info === undefined ? { found: [], isNameless: isMade(image) } : foundIn(info)
       found.push(...inImage)

@@ -14,6 +14,14 @@ test('a program that hides what is in it is named as unopened', async () => {
   for (const [bytes, why] of [
     [packed, 'It is packed with UPX, which is not unpacked.'],
     [image, 'It is an AppImage, whose file system is not opened.'],
+    [
+      Buffer.concat([elf([]), Buffer.alloc(9000), Buffer.from('\n---- Bun! ----\n'), Buffer.alloc(8)]),
+      'It is an application that Bun compiled into one file, which is not opened.',
+    ],
+    [
+      Buffer.concat([elf([]), Buffer.from('d3n0l4nd'), Buffer.alloc(16)]),
+      'It is an application that Deno compiled into one file, which is not opened.',
+    ],
   ] as const)
     expect(await read(bytes)).toEqual({ found: [], unopened: [{ path: 'opt/tool', size: bytes.length, why }] })
 })

@@ -80,6 +80,22 @@ test.each([
   expect(found).toEqual(expected === undefined ? [] : [`pkg:generic/${expected}`])
 })
 
+test('Node.js with an application in it is named as unopened, Node.js itself is not', async () => {
+  const node = (mark: string) =>
+    findings(
+      [programStrings],
+      'opt/app',
+      elf([holding('node.js/v20.1.0', `NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:${mark}`)]),
+    )
+  expect(await node('0')).toMatchObject([{ name: 'node', version: '20.1.0' }])
+  expect(await node('1')).toMatchObject({
+    found: [{ name: 'node' }],
+    unopened: [
+      { path: 'opt/app', why: 'It is Node.js with an application in it (single executable), which is not opened.' },
+    ],
+  })
+})
+
 test('a library under another name is known by what it calls itself', async () => {
   const names = { name: '.dynstr', bytes: Buffer.from('\0libpng16.so.16.39.0\0') }
   const dynamic = Buffer.alloc(32)

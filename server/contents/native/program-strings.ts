@@ -7,11 +7,19 @@ import { AUDIT_SECTION } from '../rust/audit-section.ts'
 import { createCratePaths } from '../rust/crate-paths.ts'
 import { fileNameOf, isNamed } from '../text-file.ts'
 import { libraryNamed } from './libraries.ts'
-import { visitNumbers } from './numbers-with-dots.ts'
+import { holdsText, visitNumbers } from './numbers-with-dots.ts'
 import { createProductStrings } from './product-strings.ts'
 
 const UNLISTED =
   'It is a program in Rust without the list of its crates: only those that its messages name are known, and there can be more.'
+
+/** In every program that is Node.js; it ends in a 0 where no application was put into it. */
+const WITH_APPLICATION = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:1'
+const APPLICATION = 'It is Node.js with an application in it (single executable), which is not opened.'
+
+/** Why there can be more in a program than was found, in one sentence. */
+const whyUnopened = async (file: OpenFile, found: readonly Found[], other?: string): Promise<string | undefined> =>
+  found.some(({ name }) => name === 'node') && (await holdsText(file, WITH_APPLICATION)) ? APPLICATION : other
 
 /** What its headers tell; nothing where they are damaged: then the readers of sections say so. */
 async function headersOf(file: OpenFile): Promise<{ readonly images: readonly Image[]; readonly soname?: string }> {
@@ -51,7 +59,7 @@ export const programStrings: Reader = {
       if (!isListed) crates.visit(bytes, from)
     })
     const found = [...withLibrary(await products.found(file), names), ...crates.found()].filter(isNamed)
-    if (isListed || !crates.isRust()) return { found }
-    return { found, unopened: [{ path: file.path, size: file.size, why: UNLISTED }] }
+    const why = await whyUnopened(file, found, isListed || !crates.isRust() ? undefined : UNLISTED)
+    return { found, ...(why === undefined ? {} : { unopened: [{ path: file.path, size: file.size, why }] }) }
   },
 }

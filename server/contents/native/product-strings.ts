@@ -17,7 +17,7 @@ for (const product of PRODUCTS) {
 
 const MOST_VERSIONS = 200
 const LONGEST = 200
-const SPACE = 0x20
+const [SPACE, TILDE] = [0x20, 0x7e]
 const NONE: readonly Product[] = []
 
 /** Products whose version stands where they write it; what else they must have is asked afterwards. */
@@ -56,7 +56,8 @@ export function createProductStrings(names: readonly string[]): ProductStrings {
   return {
     visit(bytes, from) {
       const last = bytes[from - 1] ?? 0
-      const products = last < SPACE ? STARTING : (BY_END.get(last + 256 * (bytes[from - 2] ?? 0)) ?? NONE)
+      const products =
+        last < SPACE || last > TILDE ? STARTING : (BY_END.get(last + 256 * (bytes[from - 2] ?? 0)) ?? NONE)
       for (const product of products) {
         const version = isBefore(product, bytes, from) ? versionOf(product, bytes, from, names) : undefined
         if (version === undefined) continue
@@ -70,7 +71,8 @@ export function createProductStrings(names: readonly string[]): ProductStrings {
       for (const [product, versions] of seen) {
         const { name, beside } = product
         if (beside !== undefined && !(await holdsText(file, beside))) continue
-        for (const version of chosen(product, versions))
+        const told = versions.size > 1 ? await product.settle?.(file, [...versions]) : undefined
+        for (const version of told === undefined ? chosen(product, versions) : [told])
           found.set(`${name} ${version}`, {
             type: 'generic',
             name,

@@ -1,3 +1,6 @@
+import type { OpenFile } from '../reader.ts'
+import { sqliteVersion } from './sqlite-dates.ts'
+
 /** How a product tells its version in a compiled file. */
 export interface Product {
   /** As package URLs of the type `generic` name it. */
@@ -16,6 +19,8 @@ export interface Product {
   readonly isNewest?: true
   /** Of several versions none is known to be its own. */
   readonly isOnly?: true
+  /** Tells which of several it is; undefined where that cannot be told. */
+  readonly settle?: (file: OpenFile, versions: readonly string[]) => Promise<string | undefined>
 }
 
 const V = /(\d+(?:\.\d+)+)/y
@@ -39,8 +44,8 @@ const bare = (name: string, file: RegExp, after = ALONE): Product => ({
 })
 
 /**
- * Tried on the programs and libraries of Debian 12, where most of them are; nghttp2, samba, libressl, openresty, valkey
- * and libxslt were not seen in a real file.
+ * Tried on the programs and libraries of Debian 12, where most of them are, and on those in wheels (MySQL, Chromium);
+ * libressl, openresty, valkey and Electron were not seen in a real file.
  */
 export const PRODUCTS: readonly Product[] = [
   named(
@@ -72,7 +77,7 @@ export const PRODUCTS: readonly Product[] = [
   { ...named('redis', '\0', ALONE, 'Redis version=%s'), isNewest: true },
   { ...named('valkey', '\0', ALONE, 'Valkey version=%s'), isNewest: true },
   named('postgresql', 'PostgreSQL ', /(\d+(?:\.\d+)+)(?: \([^)\0]{1,80}\))? on /y),
-  named('mariadb', '\0', /(\d+\.\d+\.\d+)-MariaDB/y),
+  named('mariadb', '\0', /((?:5|\d\d)\.\d+\.\d+)-MariaDB/y),
   named('node', 'node.js/v'),
   bare('python', /^(?:lib)?python(\d\.\d+)(?:\D|$)/),
   named('ruby', 'ruby ', /(\d+\.\d+\.\d+)(?:p\d+)? \(\d{4}-\d\d-\d\d/y),
@@ -102,7 +107,11 @@ export const PRODUCTS: readonly Product[] = [
   named('proftpd', 'ProFTPD Version '),
   named('vsftpd', 'vsFTPd '),
   named('openvpn', 'OpenVPN ', /(\d+\.\d+(?:\.\d+|_\w+)*) \w+-[\w-]+/y),
-  named('samba', 'SAMBA_', /(\d+\.\d+\.\d+)(?![\w.])/y),
+  // every part of it has its version in the names of symbols
+  {
+    ...named('samba', 'SAMBA_', /(\d+\.\d+\.\d+)(?![\d.])/y),
+    file: /^(?:smbd|nmbd|winbindd|samba|smbclient|libsamba-util\.so|libsmbclient\.so)(?:\W|$)/,
+  },
   named('tor', '(tor ', /(\d+(?:\.\d+){3})(?:-\w+)?\)/y),
   { ...named('glibc', 'release version ', /(\d+\.\d+(?:\.\d+)?)/y), along: /GNU C Library \([^\0]*$/ },
   named('vim', 'VIM - Vi IMproved '),
@@ -110,7 +119,15 @@ export const PRODUCTS: readonly Product[] = [
   {
     ...named('sqlite', '\0', /(3\.\d{1,2}\.\d{1,2})\0/y, 'malformed database schema (%s)'),
     isOnly: true,
+    settle: sqliteVersion,
   },
+  named('mysql', '/mysql-', /(\d{1,2}\.\d{1,2}\.\d{1,2})(?=[-/])/y),
+  bare('mysql', /^(?:mysqld|libmysqlclient)(?:\W|$)/, /((?:[5-9]|2\d)\.\d{1,2}\.\d{1,2})(?:-\w+)*\0/y),
+  {
+    ...named('chromium', '\0', /(\d{2,3}\.0\.\d{4,5}\.\d{1,3})\0/y, 'chrome://gpu'),
+    isOnly: true,
+  },
+  { ...named('electron', 'Electron/'), along: /Chrome\/[\d.]+ Electron\/$/ },
   bare('zstd', /^libzstd(?:-\w+)?\.so/),
   bare('lz4', /^liblz4(?:-\w+)?\.so/),
   bare('xz', /^liblzma(?:-\w+)?\.so/),

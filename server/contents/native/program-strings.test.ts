@@ -42,6 +42,13 @@ test.each([
   ['FFmpeg version n5.1.2', '', 'ffmpeg@5.1.2'],
   ['3.40.1', 'malformed database schema (%s)', 'sqlite@3.40.1'],
   ['3.40.1', 'sqlite3_open', undefined],
+  ['2.7.4-MariaDB', '', undefined],
+  ['../../mysql-8.0.32/sql-common/client.cc', '', 'mysql@8.0.32'],
+  ['88.0.4324.150', 'chrome://gpu', 'chromium@88.0.4324.150'],
+  ['88.0.4324.150', '', undefined],
+  ['Mozilla/5.0 Chrome/91.0.4472.124 Safari/537.36', 'chrome://gpu', undefined],
+  ['Chrome/120.0.6099.109 Electron/28.1.0', '', 'electron@28.1.0'],
+  ['Electron/28.1.0', '', undefined],
 ])('%s beside %s', async (text, beside, expected) => {
   expect(await read('opt/app/program', text, beside)).toEqual(expected === undefined ? [] : [`pkg:generic/${expected}`])
 })
@@ -53,6 +60,19 @@ test('every product has an entry that says how the NVD calls it', () => {
 
 test('a program that only links OpenSSL does not have it', async () => {
   expect(await read('usr/sbin/haproxy', 'OpenSSL 3.0.22 25 Aug 2026', 'OPENSSL_init_ssl')).toEqual([])
+})
+
+test.each([
+  ['2022-12-28 14:03:47', ['3.40.1', '3.0.17'], 'sqlite@3.40.1'],
+  ['2022-11-16 12:10:08', ['3.40.1', '3.40.0'], 'sqlite@3.40.0'],
+  ['2026-06-26 20:14:12', ['3.53.3', '3.5.7'], 'sqlite@3.53.3'],
+  ['2022-12-27 00:00:00', ['3.40.1', '3.0.17'], 'sqlite'],
+  ['', ['3.40.1', '3.0.17'], 'sqlite'],
+])('of several versions that of SQLite has sources of the day it names: %s', async (time, versions, expected) => {
+  const source = time === '' ? [] : [`${time} df5c253c0b3dd24916e4ec7cf77d3db5294cc9fd45ae7b9c5e82ad8197f3alt1`]
+  expect(await read('opt/program', 'malformed database schema (%s)', ...versions, ...source)).toEqual([
+    `pkg:generic/${expected}`,
+  ])
 })
 
 test('a program with two copies has both, and Redis is the newest of the versions that it names', async () => {

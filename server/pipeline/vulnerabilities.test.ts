@@ -157,6 +157,13 @@ describe('several engines', () => {
     })
     expect(await judge([silent, engine('b', 'fails')])).toMatchObject({ state: 'pending_review' })
   })
+  test('a finding beside a gap in what was looked up does not hide the gap', async () => {
+    expect(await judge([engine('a', 'partial', [finding('CVE-1')])])).toMatchObject({
+      word: 'ok findings',
+      state: 'published',
+      report: { said: '1 known vulnerability: 1 low. The policy allows them. a partial.' },
+    })
+  })
   test('a blocking finding of the second engine only is held for review, and the report names the engine', async () => {
     const critical = (...detected_by: string[]): Finding => ({ ...finding('CVE-1', 'critical'), detected_by })
     const answer = await judge([

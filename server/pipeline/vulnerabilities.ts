@@ -140,7 +140,9 @@ function reportOf(
   if (known?.outcome === 'failed') return known
   if (coverage === 'covered') return known ?? { step: 'vulnerabilities', outcome: 'ok', verdict: 'no_findings', said }
   if (coverage === 'partial')
-    return known ?? { step: 'vulnerabilities', outcome: 'warned', verdict: 'no_findings', said }
+    return known === undefined
+      ? { step: 'vulnerabilities', outcome: 'warned', verdict: 'no_findings', said }
+      : { ...known, said: `${known.said} ${said}` }
   // current data of the distribution are loaded and only this package is not in them: nobody failed to answer
   if (coverage === 'not_covered' && known === undefined && answers.some(({ isUnnamed }) => isUnnamed === true))
     return { step: 'vulnerabilities', outcome: 'warned', verdict: 'no_data', said }

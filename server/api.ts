@@ -27,6 +27,7 @@ import { vulnerabilities } from './features/vulnerabilities/contract.ts'
 import { report } from './features/report/contract.ts'
 import { settings } from './features/settings/contract.ts'
 import { setup } from './features/setup/contract.ts'
+import { supplierVex } from './features/supplier-vex/contract.ts'
 import { sso } from './features/sso/contract.ts'
 import { uploaderKeys } from './features/uploader-keys/contract.ts'
 import { developerUploads } from './features/uploads/developer-contract.ts'
@@ -61,6 +62,7 @@ export const api = {
   ...policy,
   ...antivirus,
   ...review,
+  ...supplierVex,
   ...vulnerabilities,
   ...report,
   ...engines,

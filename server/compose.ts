@@ -34,6 +34,7 @@ import { composeReport } from './features/report/compose.ts'
 import { composeSettings } from './features/settings/compose.ts'
 import { composeSetup } from './features/setup/compose.ts'
 import { composeSso } from './features/sso/compose.ts'
+import { composeSupplierVex } from './features/supplier-vex/compose.ts'
 import { composeUploaderKeys } from './features/uploader-keys/compose.ts'
 import { composeUploads } from './features/uploads/compose.ts'
 import { composeWebhooks } from './features/webhooks/compose.ts'
@@ -192,6 +193,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composePolicy(base),
     composeAntivirus({ ...base, antivirus, clamd }),
     composeReviewRoutes({ ...base, ...review, catalog }),
+    composeSupplierVex({ ...base, ...review, catalog }),
     composeVulnerabilities({ ...base, catalog }),
     composeReport({ ...base, engines: scanning.statuses }),
     composeEngines({ ...base, vulndb, scanners }),

@@ -262,6 +262,8 @@ export const ERRORS = {
   four_eyes: [403, 'You uploaded {name} {version}, so somebody else has to approve it: review.four_eyes is on.'],
   already_decided: [409, '{name} {version} is {state} since {by} decided on it. Look at it again before you decide.'],
   finding_not_found: [404, '{cve} is not among the findings of {name} {version}.'],
+  bad_vex: [422, 'The VEX document is refused: {why}. Nothing was changed.'],
+  vex_not_found: [404, '{name} {version} has no VEX document {sha256}. The list of its documents names them.'],
   cve_not_found: [404, 'No package here has {cve}.'],
   bad_assignee: [422, '{username} cannot take a review: {why}.'],
   signatures_not_updated: [502, 'The antivirus signatures were not updated: {why}.'],

@@ -3,6 +3,7 @@ import type { Alternatives, Provided } from './relation.ts'
 import type { Blob, Iso, PackageRef, Sha256 } from './identity.ts'
 import type { Report } from './report.ts'
 import { fail } from './errors.ts'
+import type { VexDocument } from './vex.ts'
 
 /** The one vocabulary inside; `catalog/view.ts` renders the specification's two. */
 export const STATES = ['published', 'pending_review', 'quarantined', 'rejected'] as const
@@ -91,6 +92,8 @@ export interface Review {
   readonly gone?: readonly string[]
   /** Acceptances that ended before this have been acted on. */
   readonly lapsed_at?: Iso
+  /** What suppliers say of its vulnerabilities, in the order in which their documents came. */
+  readonly vex?: readonly VexDocument[]
 }
 
 /** Facts every format gives about a package; the rest is the format's own `facts`. */

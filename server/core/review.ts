@@ -3,6 +3,7 @@ import type { Report, StepName } from './report.ts'
 import { worst, type Finding, type Severity } from './findings.ts'
 import type { Iso } from './identity.ts'
 import type { Decision, Manifest } from './manifest.ts'
+import { closingWordOn } from './vex.ts'
 
 /** The parts of a manifest that matter for a review. */
 export type Reviewed = Pick<Manifest, 'state' | 'reports' | 'findings' | 'decision' | 'review' | 'changed_at'>
@@ -17,20 +18,33 @@ export function isNamed(finding: Pick<Finding, 'id' | 'aliases'>, id: string): b
   return [finding.id, ...(finding.aliases ?? [])].some(one => one.toUpperCase() === id.toUpperCase())
 }
 
+/** An accepted word of a supplier as the decision that it comes to. */
+function suppliedDecision({ review }: Pick<Reviewed, 'review'>, finding: Finding): Decision | undefined {
+  const word = closingWordOn(review?.vex ?? [], finding)
+  if (word === undefined) return undefined
+  const { status, said, by, at } = word
+  return { decision: status, action: 'approve', justification: said, by, at, cve: finding.id }
+}
+
 /**
- * The decision that stands for a finding at `now`: one about this vulnerability, or an approval of the package that
- * already had it. A later refusal of either takes it back; an ended one does not stand.
+ * The decision that stands for a finding at `now`: one about this vulnerability, an approval of the package that
+ * already had it, or a supplier's word that somebody took. A later refusal takes it back; an ended one does not stand.
  */
 export function acceptanceOf(
   manifest: Pick<Reviewed, 'review' | 'decision'>,
   finding: Finding,
   now: Iso,
 ): Decision | undefined {
-  const about = historyOf(manifest).filter(({ cve, action, covers }) =>
+  const supplied = suppliedDecision(manifest, finding)
+  const decided = historyOf(manifest).filter(({ cve, action, covers }) =>
     cve !== undefined
       ? isNamed(finding, cve)
       : action === 'reject' || covers?.some(id => isNamed(finding, id)) === true,
   )
+  const about =
+    supplied === undefined
+      ? decided
+      : [...decided.filter(({ at }) => at <= supplied.at), supplied, ...decided.filter(({ at }) => at > supplied.at)]
   const since = about.slice(about.findLastIndex(({ action }) => action === 'reject') + 1)
   return since.findLast(decision => !hasEnded(decision, now))
 }

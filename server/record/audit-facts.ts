@@ -59,6 +59,18 @@ export interface DecidedFact {
   readonly reason: string
 }
 
+/** A supplier's document about the vulnerabilities of a package. */
+export interface VexFact {
+  readonly act: 'added' | 'accepted' | 'removed'
+  /** Its own id. */
+  readonly document: string
+  readonly author: string
+  readonly sha256: string
+  readonly issued: string
+  /** Whether its word counts; of a removed one: counted. */
+  readonly accepted: boolean
+}
+
 /** An acceptance that ended. */
 export interface EndedFact {
   readonly cve?: string
@@ -90,6 +102,8 @@ export interface FactsOf {
   'package.copied': { readonly arch: string; readonly from_distribution: string; readonly sha256: string }
   'package.deleted': { readonly arch: string; readonly from_state: State; readonly reason: string }
   'package.decided': Moved & { readonly decisions: readonly DecidedFact[] }
+  /** `closed`: findings that its word closes from now on; `opened`: those that count again. */
+  'package.vex': Moved & VexFact & { readonly closed: Names; readonly opened: Names }
   'package.assigned': { readonly to?: string }
   'package.quarantined': Moved & { readonly reason: string }
   'package.lapsed': Moved & { readonly ended: readonly EndedFact[] }

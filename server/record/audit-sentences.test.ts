@@ -71,6 +71,38 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
       'approve: Looked at!',
     ],
   ],
+  'package.vex': [
+    [
+      {
+        ...{
+          kind: 'package.vex',
+          from_state: 'pending_review',
+          to_state: 'published',
+          act: 'added',
+          document: 'VEX-1',
+        },
+        ...{ author: 'Example Corp', sha256: 'ab', issued: '2026-01-05T00:00:00.000Z', accepted: true },
+        ...{ closed: ['CVE-2026-1'], opened: [] },
+      },
+      'The VEX document VEX-1 of Example Corp was added, SHA-256 ab. It closes CVE-2026-1. pending_review → published.',
+    ],
+    [
+      {
+        ...{ kind: 'package.vex', from_state: 'published', to_state: 'published', act: 'added', document: 'VEX-1' },
+        ...{ author: 'Example Corp', sha256: 'ab', issued: '2026-01-05T00:00:00.000Z', accepted: false },
+        ...{ closed: [], opened: [] },
+      },
+      'The VEX document VEX-1 of Example Corp was added, SHA-256 ab. Nobody has accepted its word.',
+    ],
+    [
+      {
+        ...{ kind: 'package.vex', from_state: 'published', to_state: 'pending_review', act: 'removed' },
+        ...{ document: 'VEX-1', author: 'Example Corp', sha256: 'ab', issued: '2026-01-05T00:00:00.000Z' },
+        ...{ accepted: true, closed: [], opened: ['CVE-2026-1'] },
+      },
+      'The VEX document VEX-1 of Example Corp was removed, SHA-256 ab. Open again: CVE-2026-1. published → pending_review.',
+    ],
+  ],
   'package.assigned': [
     [{ kind: 'package.assigned', to: 'ada' }, 'Assigned to ada.'],
     [{ kind: 'package.assigned' }, 'Assigned to nobody.'],

@@ -95,6 +95,16 @@ function changedWords({ added = [], removed = [] }: Partial<NamesChanged>): stri
 const uploaderKey = ({ name, fingerprint, distributions }: FactsOf['uploader_key.added']): string =>
   `${name}, ${fingerprint}, for ${distributions?.join(', ') ?? 'every distribution'}.`
 
+function suppliersWord({ act, document, author, sha256, accepted, closed, opened }: FactsOf['package.vex']): string {
+  const done = { added: 'added', accepted: 'accepted', removed: 'removed' }[act]
+  return join(
+    `The VEX document ${document} of ${author} was ${done}, SHA-256 ${sha256}.`,
+    accepted || act === 'removed' ? '' : 'Nobody has accepted its word.',
+    closed.length === 0 ? '' : `It closes ${list(closed)}.`,
+    opened.length === 0 ? '' : `Open again: ${list(opened)}.`,
+  )
+}
+
 /** One row for each kind: the sentence of the line. */
 const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } = {
   'package.admitted': admitted,
@@ -103,6 +113,7 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
     `${arch}, from ${from_distribution}: the same bytes, SHA-256 ${sha256}.`,
   'package.deleted': ({ arch, from_state, reason }) => join(`${arch}, was ${from_state}.`, reason),
   'package.decided': facts => join(whole(facts.decisions.map(decided).join(' ')), moved(facts)),
+  'package.vex': facts => join(suppliersWord(facts), moved(facts)),
   'package.assigned': ({ to }) => (to === undefined ? 'Assigned to nobody.' : `Assigned to ${to}.`),
   'package.quarantined': facts => join(whole(facts.reason === '' ? 'No reason given' : facts.reason), moved(facts)),
   'package.lapsed': facts =>

@@ -25,6 +25,7 @@ import { createRematch, type Rematch } from './rematch.ts'
 import { reopenExpired } from './reopen.ts'
 import { createRescans, type Rescans } from './rescan.ts'
 import { createUnread } from './unread.ts'
+import { createSupplierVex, type SupplierVex } from './vex/documents.ts'
 
 export interface ReviewNeeds {
   readonly db: Db
@@ -50,6 +51,7 @@ export interface ReviewPart extends Part {
   readonly rematch: Rematch
   readonly decisions: Decisions
   readonly sla: SlaWatch
+  readonly supplierVex: SupplierVex
   /** Reads and judges what a served package carries, where nobody has. May hold it for review. */
   readonly readUnread: (ref: PackageRef) => Promise<void>
 }
@@ -153,6 +155,7 @@ export function composeReview(needs: ReviewNeeds): ReviewPart {
     rematch,
     sla,
     decisions: createDecisions({ db, catalog, settings }),
+    supplierVex: createSupplierVex({ db, catalog, settings, contents, repositories, formats: getFormat }),
     async readUnread(ref) {
       const known = await catalog.find(ALL_SEEING, ref)
       if (known === undefined || !isServed(known.state) || (await contents.known(known)) !== undefined) return

@@ -10,6 +10,7 @@ import type { AuditFacts, DecidedFact } from '../record/audit-facts.ts'
 import type { Settings } from '../settings/store.ts'
 import { DECISIONS, type RequestedDecision } from './requested-decision.ts'
 import type { Found } from './find-version.ts'
+import { needFourEyes } from './four-eyes.ts'
 
 export interface Decided {
   readonly decisions: readonly Decision[]
@@ -76,7 +77,7 @@ function decisionsOf(
 }
 
 /** Publishes a held package that nothing holds any more; holds a published one whose vulnerability counts again. */
-function follow(manifest: Manifest, wanted: State): State {
+export function follow(manifest: Manifest, wanted: State): State {
   if (manifest.state === 'pending_review' && wanted === 'published') return transition(manifest.state, 'approve')
   if (manifest.state === 'published' && wanted === 'pending_review') return transition(manifest.state, 'hold')
   return manifest.state
@@ -127,18 +128,6 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
     if (why !== undefined) fail('bad_assignee', { username: username.slice(0, 100), why, field: 'assignee' })
   }
 
-  /** Whether one person is behind both names: a user, or an API token and its owner. */
-  async function isOnePerson(one: string, other: string): Promise<boolean> {
-    const behind = (place: string): string =>
-      `(select ${place}::text as person union select created_by from api_token where name = ${place})`
-    return (
-      (await db.first(`select 1 from ${behind('$1')} as a join ${behind('$2')} as b using (person) limit 1`, [
-        one,
-        other,
-      ])) !== undefined
-    )
-  }
-
   async function review(
     ref: PackageRef,
     actor: Actor,
@@ -150,13 +139,7 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
   return {
     async decide(found, said, actor) {
       const { cve_policy, review: rules } = settings.now()
-      if (
-        rules.four_eyes &&
-        DECISIONS[said.decision] === 'approve' &&
-        (await isOnePerson(found.uploadedBy, actor.name))
-      ) {
-        fail('four_eyes', { name: found.ref.name, version: found.ref.version })
-      }
+      if (rules.four_eyes && DECISIONS[said.decision] === 'approve') await needFourEyes(db, found, actor.name)
       let made: readonly Decision[] = []
       const changed = await review(found.ref, actor, (before, now) => {
         refuseStale(before, found, said)

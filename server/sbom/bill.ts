@@ -92,6 +92,9 @@ export function standOf(manifest: IndexedManifest, finding: Finding, now: Iso): 
 /** Somebody here says that the finding is wrong: a statement of the site. */
 export const isFalsePositive = ({ decision }: Decision): boolean => decision === 'false_positive'
 
+/** A supplier says that it is not affected, or that it is fixed, and somebody here took that word. */
+export const isSupplied = ({ decision }: Decision): boolean => decision === 'not_affected' || decision === 'fixed'
+
 /** A decision in one sentence, with who, when and until when. */
 export function printDecision({ decision, justification, by, at, expires_at }: Decision): string {
   return `${justification.trim()} (${decision} by ${by}, ${at.slice(0, 10)}${expires_at === undefined ? '' : `, until ${expires_at.slice(0, 10)}`})`

@@ -2,6 +2,7 @@ import type { Finding, Severity } from '../core/findings.ts'
 import {
   carriedBy,
   isFalsePositive,
+  isSupplied,
   printDecision,
   standOf,
   vulnerabilitySource,
@@ -129,6 +130,13 @@ function analysisOf(stand: Stand, finding: Finding): Json {
   if (isDenied(stand))
     return {
       state: 'false_positive',
+      detail: printDecision(decision),
+      firstIssued: decision.at,
+      lastUpdated: decision.at,
+    }
+  if (status === 'accepted' && isSupplied(decision))
+    return {
+      state: decision.decision === 'fixed' ? 'resolved' : 'not_affected',
       detail: printDecision(decision),
       firstIssued: decision.at,
       lastUpdated: decision.at,

@@ -2,6 +2,7 @@ import type { Finding } from '../core/findings.ts'
 import {
   carriedBy,
   isFalsePositive,
+  isSupplied,
   printDecision,
   standOf,
   vulnerabilitySource,
@@ -23,6 +24,10 @@ function statusOf(entry: Entry, finding: Finding, now: string): Json {
     }
   if (status === 'accepted' && isFalsePositive(decision))
     return { status: 'not_affected', impact_statement: printDecision(decision), timestamp: decision.at }
+  if (status === 'accepted' && isSupplied(decision))
+    return decision.decision === 'fixed'
+      ? { status: 'fixed', status_notes: printDecision(decision), timestamp: decision.at }
+      : { status: 'not_affected', impact_statement: printDecision(decision), timestamp: decision.at }
   const fix = finding.fixed_in === undefined ? 'No fix is known.' : UPGRADE(finding.fixed_in)
   return {
     status: 'affected',

@@ -5,7 +5,6 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import * as openpgp from 'openpgp'
 import { DEFAULT_DISTRIBUTIONS } from '../core/default-distributions.ts'
-import { OSV_LANGUAGES } from '../core/osv-ecosystems.ts'
 import { createRepositories } from '../core/repository.ts'
 import { EnvProblems, readEnv, type Env } from '../env.ts'
 import { readDefinitions } from '../files/definitions.ts'
@@ -22,7 +21,7 @@ import { collectJars, folderRepository, webRepository } from '../vulndb/java/col
 import { packJarIndex } from '../vulndb/java/jar-index.ts'
 import { importData } from '../vulndb/store/import.ts'
 import { answerOf, resultOf } from '../vulndb/store/importer.ts'
-import { ecosystemOf, ecosystemsOf } from '../vulndb/match/ecosystems.ts'
+import { CARRIED, ecosystemOf, ecosystemsOf } from '../vulndb/match/ecosystems.ts'
 import type { PackageQuery } from '../vulndb/match/matching-rules.ts'
 import { createOrders } from '../vulndb/versions/orders.ts'
 import type { ImportFile } from '../vulndb/read/run.ts'
@@ -145,7 +144,7 @@ async function printStatus({ layout, settings }: Opened, asJson: boolean): Promi
     distribution: distribution.codename,
     ...distributionCoverage(distribution, { meta: snapshot?.meta, now: systemClock.now(), maxAgeDays }),
   }))
-  const languages = Object.values(OSV_LANGUAGES).map(ecosystem =>
+  const languages = CARRIED.map(ecosystem =>
     languageCoverage(ecosystem, { meta: snapshot?.meta, now: systemClock.now(), maxAgeDays }),
   )
   if (asJson) return say(JSON.stringify({ meta: snapshot?.meta ?? null, distributions, languages }))

@@ -1,7 +1,6 @@
 import type { Distribution } from '../core/repository.ts'
 import type { Evidence, Finding } from '../core/findings.ts'
 import type { Clock } from '../lib/clock.ts'
-import { OSV_LANGUAGES } from '../core/osv-ecosystems.ts'
 import { joinCoverage } from './joined-coverage.ts'
 import {
   EngineUnavailable,
@@ -21,7 +20,7 @@ import {
   type CoverageDeps,
 } from '../vulndb/match/coverage.ts'
 import type { Database, Snapshot } from '../vulndb/store/database.ts'
-import { ecosystemOf, familyOf, NATIVE, spellName } from '../vulndb/match/ecosystems.ts'
+import { CARRIED, ecosystemOf, familyOf, NATIVE, spellName } from '../vulndb/match/ecosystems.ts'
 import { matchPackage, sayRows, sourceOf, type Said } from '../vulndb/match/match.ts'
 import type { Matched, PackageQuery } from '../vulndb/match/matching-rules.ts'
 import type { Orders } from '../vulndb/versions/orders.ts'
@@ -172,7 +171,7 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
     covers: async distribution => distributionCoverage(distribution, known(await open())),
     async languages() {
       const now = known(await open())
-      return [...Object.values(OSV_LANGUAGES), NATIVE].map(ecosystem => languageCoverage(ecosystem, now))
+      return CARRIED.map(ecosystem => languageCoverage(ecosystem, now))
     },
     async status() {
       try {

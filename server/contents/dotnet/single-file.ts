@@ -6,7 +6,7 @@ import type { Image } from '../binary/image.ts'
 import { chunksOf, fileWithin } from '../open-file.ts'
 import type { OpenFile, Unpacker } from '../reader.ts'
 
-/** Behind the place of the header, in data that are written once the program is built: SHA-256 of `.net core bundle\n` */
+/** Behind the place of the header, in data that are written once all is built: SHA-256 of `.net core bundle\n` */
 const SIGNATURE = Buffer.from('8b1202b96a612038727b930214d7a03213f5b9e6efae3318ee3b2dce24b36aae', 'hex')
 const PLACE_BYTES = 8
 const MOST_DATA = 64 * 2 ** 20
@@ -15,8 +15,8 @@ const MOST_FILES = 100_000
 
 /** Where the header of the bundle is; undefined for every other program, and for one that is not bundled. */
 async function headerAt(image: Image, file: OpenFile): Promise<number | undefined> {
-  for (const { offset, size, isExecutable } of image.sections) {
-    if (isExecutable || size > MOST_DATA || offset >= file.size) continue
+  for (const { offset, size, isWritable } of image.sections) {
+    if (!isWritable || size > MOST_DATA || offset >= file.size) continue
     const bytes = await image.file.read(offset, size)
     const at = bytes.indexOf(SIGNATURE)
     if (at < PLACE_BYTES) continue

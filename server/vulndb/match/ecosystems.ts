@@ -72,6 +72,9 @@ export function spellName(ecosystem: Ecosystem, name: string): string {
 
 const LANGUAGES: Readonly<Record<string, Ecosystem>> = OSV_LANGUAGES
 
+/** Whatever packages can carry inside: languages, and native code. */
+export const CARRIED: readonly Ecosystem[] = [...Object.values(OSV_LANGUAGES), NATIVE]
+
 /**
  * OSV's names of distributions. Not here, so left out: Ubuntu:Pro (fixes that need a subscription), Red Hat's other
  * product streams (their releases are numbered differently), SUSE's own products, and names without a release. Source:
@@ -99,6 +102,7 @@ export function readEcosystem(name: string): Ecosystem | undefined {
   // Maven and Packagist name the repository behind the ecosystem; names are the same in all repositories
   const [language = ''] = name.split(':')
   if (Object.hasOwn(LANGUAGES, language)) return LANGUAGES[language]
+  if (language === 'OSS-Fuzz') return NATIVE
   for (const [pattern, ecosystem] of DISTRIBUTIONS) {
     const release = pattern.exec(name)?.[1]
     if (release !== undefined) return ecosystem(release)

@@ -1,8 +1,9 @@
 import type { Severity } from '../../core/findings.ts'
 import { cveOf, type Advisory, type Row, type Sink, type Span } from '../advisory.ts'
-import { familyOf, readEcosystem, spellName, type Ecosystem } from '../match/ecosystems.ts'
+import { familyOf, NATIVE, readEcosystem, spellName, type Ecosystem } from '../match/ecosystems.ts'
 import type { FeedContext } from './distribution-feeds.ts'
 import { modulesOf } from '../match/modules.ts'
+import { nativeAffected } from './tags.ts'
 import type { OrderId, Orders, VersionOrder } from '../versions/orders.ts'
 import { isPep440 } from '../versions/pep440.ts'
 import { isWithin, spansOf } from '../match/ranges.ts'
@@ -202,6 +203,11 @@ function readPackage(affected: Fields, ecosystem: Ecosystem, context: Context): 
   if (family === undefined || typeof written !== 'string' || written === '') {
     sink.skip('no_package')
     return []
+  }
+  if (ecosystem === NATIVE) {
+    const native = nativeAffected(written, textsOf(affected.versions))
+    if (native === undefined) sink.skip('other_ecosystem')
+    return native === undefined ? [] : [{ ...native, by: 'binary', spans: [] }]
   }
   const specific = fieldsOf(affected.ecosystem_specific)
   // livepatches are no packages

@@ -46,7 +46,7 @@ export interface LimitedThreadsOptions {
 
 /** How often the processor time of a thread is read. */
 const LOOK_MS = 500
-const YOUNG_MB = 32
+const YOUNG_MB = 8
 
 interface Thread {
   readonly worker: Worker

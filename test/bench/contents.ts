@@ -5,9 +5,9 @@ import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { deflateRawSync, gzipSync } from 'node:zlib'
+import { DAEMON_ENV, DAEMON_FLAGS } from '../../scripts/daemon-flags.mjs'
 import type { Contents } from '../../server/contents/component.ts'
-import { readContents } from '../../server/contents/read.ts'
-import { deb } from '../../server/formats/deb/index.ts'
+import { createReading } from '../../server/contents/reading.ts'
 import { buildDeb, spoolPath, type DebSpec } from '../support/packages.ts'
 import { buildZip } from '../support/zip.ts'
 import { nameOf } from './add-one.ts'
@@ -22,7 +22,8 @@ const READ = '--read'
 
 async function read(path: string, folder: string): Promise<Contents> {
   const { signal } = new AbortController()
-  return readContents({ format: deb, file: await spoolPath(path) }, { incoming: folder, signal })
+  const reading = createReading({ incoming: folder, cpuSeconds: () => 120 })
+  return reading({ format: 'deb', file: await spoolPath(path) }, signal)
 }
 
 const names = ({ components, unopened }: Contents): string =>
@@ -167,10 +168,10 @@ async function fatJar(folder: string): Promise<boolean> {
   await writeFile(path, await buildDeb(jar('fat', buildZip(inner))))
   const done = spawnSync(
     process.execPath,
-    ['--max-semi-space-size=8', join(import.meta.dirname, 'main.ts'), 'contents', READ, path, folder],
+    [...DAEMON_FLAGS, join(import.meta.dirname, 'main.ts'), 'contents', READ, path, folder],
     {
       encoding: 'utf8',
-      env: { ...process.env, MALLOC_ARENA_MAX: '2' },
+      env: { ...process.env, ...DAEMON_ENV },
     },
   )
   console.log(`jar of ${25 * 20} MB: ${done.stdout.trim()}${done.status === 0 ? '' : done.stderr}`)

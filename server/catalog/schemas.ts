@@ -124,6 +124,12 @@ export const ValidationSchema = Type.Object({
   steps: Type.Array(StepSchema),
   contents: Type.Optional(ContentsSchema),
   install: Type.Optional(InstallSchema),
+  since: Type.Optional(
+    Type.Object(
+      { version: Text, said: Text },
+      { description: 'What of that is new since the version that clients had before.' },
+    ),
+  ),
 })
 
 /** One row of a package list. */

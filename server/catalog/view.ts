@@ -2,7 +2,7 @@ import { whyOf } from '../core/why.ts'
 import { named, type Named } from '../core/identity.ts'
 import { printAlternatives } from '../core/relation.ts'
 import { whatClientsSee, type Manifest, type PackageKind, type State } from '../core/manifest.ts'
-import { sayFact, type InstallFact, type InstallRecord } from '../core/install-facts.ts'
+import { byKind, nameFact, type InstallFact, type InstallRecord } from '../core/install-facts.ts'
 import type { ContentsRecord, Report, StepName } from '../core/report.ts'
 import { wasScanned } from '../core/review.ts'
 import type { Finding, Severity } from '../core/findings.ts'
@@ -118,24 +118,26 @@ export interface ValidationView {
   readonly contents?: ContentsRecord
   /** What installing it does; absent where it only puts plain files in their places, or nobody has looked. */
   readonly install?: InstallView
+  /** What of that is new since the version that clients had before. */
+  readonly since?: NonNullable<Report['since']>
   /** What its state means for clients. */
   readonly publication: string
 }
 
 /** A fact as answers show it: with its sentence. */
-export const factView = (fact: InstallFact) => ({ ...fact, said: sayFact(fact) })
+export const factView = (fact: InstallFact) => ({ ...fact, said: nameFact(fact) })
 
 /** What installing a package does, as answers show it. */
 export const installView = ({ scripts, facts, more }: InstallRecord) => ({
   scripts,
-  facts: facts.map(factView),
+  facts: facts.toSorted(byKind).map(factView),
   ...(more === undefined ? {} : { more }),
 })
 export type InstallView = ReturnType<typeof installView>
 
 function validation(manifest: IndexedManifest): ValidationView {
   const contents = manifest.reports.find(({ step }) => step === 'vulnerabilities')?.contents
-  const install = manifest.reports.find(({ step }) => step === 'scripts')?.install
+  const { install, since } = manifest.reports.find(({ step }) => step === 'scripts') ?? {}
   return {
     passed:
       manifest.state === 'published' ||
@@ -145,6 +147,7 @@ function validation(manifest: IndexedManifest): ValidationView {
     deps_missing: manifest.reports.flatMap(report => report.missing ?? []),
     ...(contents === undefined ? {} : { contents }),
     ...(install === undefined ? {} : { install: installView(install) }),
+    ...(since === undefined ? {} : { since }),
     publication: whatClientsSee(manifest.state),
   }
 }

@@ -1,4 +1,4 @@
-import { INSTALL_FACTS, type InstallFact, type InstallFactKind } from '../core/install-facts.ts'
+import { byKind, nameFact, type InstallFact } from '../core/install-facts.ts'
 import type { Contents } from './component.ts'
 
 /** What came and what went. */
@@ -64,31 +64,24 @@ export function changesBetween(
   }
 }
 
-const MOST_SAID = 6
+const MOST_SAID = 3
+const MOST_HOSTS = 3
 
-/** `new: usr/bin/x is a setuid program (mode 4755)`; those that a policy looks at first. */
-function sayKinds(facts: readonly InstallFact[]): string[] {
-  const byKind = Map.groupBy(facts, ({ kind }) => kind)
-  const rank = (kind: InstallFactKind): number => Object.keys(INSTALL_FACTS).indexOf(kind)
-  return [...byKind]
-    .sort(([a], [b]) => rank(a) - rank(b))
-    .map(([kind, some]) => {
-      const [first] = some
-      const more = some.length > 1 ? ` (and ${some.length - 1} more)` : ''
-      return `${first?.path ?? ''} ${INSTALL_FACTS[kind].said}${more}`
-    })
-}
+const some = (all: readonly string[]): string =>
+  all.slice(0, MOST_HOSTS).join(', ') + (all.length > MOST_HOSTS ? ` and ${all.length - MOST_HOSTS} more` : '')
 
 /** What is new, in one sentence. */
 export function sayChanges({ facts, scripts, hosts, listens }: InstallChanges): string {
+  const named = [...new Set(facts.added.toSorted(byKind).map(nameFact))]
   const parts = [
-    ...sayKinds(facts.added),
-    ...(hosts.added.length === 0 ? [] : [`contacts ${hosts.added.slice(0, 3).join(', ')}`]),
-    ...(listens.added.length === 0 ? [] : [`listens on ${listens.added.slice(0, 3).join(', ')}`]),
-    ...(scripts.added.length === 0 ? [] : [`has ${scripts.added.join(', ')}`]),
+    ...named.slice(0, MOST_SAID),
+    ...(named.length > MOST_SAID ? [`${named.length - MOST_SAID} more of this kind`] : []),
+    ...(hosts.added.length === 0 ? [] : [`contacts ${some(hosts.added)}`]),
+    ...(listens.added.length === 0 ? [] : [`listens on ${some(listens.added)}`]),
+    ...(scripts.added.length === 0 ? [] : [`has ${some(scripts.added)}`]),
   ]
-  const more = parts.length > MOST_SAID ? `; and ${parts.length - MOST_SAID} more` : ''
-  if (parts.length > 0) return `New: ${parts.slice(0, MOST_SAID).join('; ')}${more}.`
+  if (parts.length > 0) return `New: ${parts.join('; ')}.`
   const gone = facts.removed.length + scripts.removed.length
-  return gone > 0 ? `Nothing new; ${gone} things are gone.` : 'Installing it does nothing new.'
+  if (gone === 0) return 'Installing it does nothing new.'
+  return `Nothing new; ${gone === 1 ? '1 thing is' : `${gone} things are`} gone.`
 }

@@ -106,9 +106,18 @@ export const actionForKind = (kind: InstallFactKind, policy: ScriptPolicy | unde
   // a later release may know more kinds
   policy?.[kind] ?? (INSTALL_FACTS[kind] as Meaning | undefined)?.action ?? 'warn'
 
+/** `postinst runs what it downloads`, without a full stop. */
+export const nameFact = ({ kind, path }: Pick<InstallFact, 'kind' | 'path'>): string =>
+  `${path} ${(INSTALL_FACTS[kind] as Meaning | undefined)?.said ?? kind}`
+
+/** Kinds that a policy looks at first come first; then by place. */
+export const byKind = (a: InstallFact, b: InstallFact): number =>
+  INSTALL_FACT_KINDS.indexOf(a.kind) - INSTALL_FACT_KINDS.indexOf(b.kind) ||
+  (a.path < b.path ? -1 : a.path > b.path ? 1 : (a.line ?? 0) - (b.line ?? 0))
+
 /** `postinst runs what it downloads (line 12: curl … | sh)`, without a full stop. */
-export function sayFact({ kind, path, line, text }: InstallFact): string {
-  const said = (INSTALL_FACTS[kind] as Meaning | undefined)?.said ?? kind
+export function sayFact(fact: InstallFact): string {
+  const { line, text } = fact
   const where = line === undefined ? text : `line ${line}${text === undefined ? '' : `: ${text}`}`
-  return `${path} ${said}${where === undefined ? '' : ` (${where})`}`
+  return `${nameFact(fact)}${where === undefined ? '' : ` (${where})`}`
 }

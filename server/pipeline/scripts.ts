@@ -89,10 +89,7 @@ export function scriptsStep({ db, contents: kept }: ScriptsDeps): Step {
       const contents = await subject.contents(signal)
       const report = judged(contents.install, subject)
       const news = await since(subject, contents, signal)
-      const told =
-        news === undefined
-          ? report
-          : { ...report, said: `${report.said} Since ${news.version}: ${news.said}`, since: news }
+      const told = news === undefined ? report : { ...report, since: news }
       // what was not read may hold scripts
       if (contents.cut === undefined || report.outcome === 'failed') return told
       return { ...told, outcome: 'unavailable', verdict: 'partial', said: `${told.said} ${contents.cut}` }

@@ -120,6 +120,7 @@ describe('an upload over HTTP', () => {
       'provenance',
       'antivirus',
       'vulnerabilities',
+      'scripts',
       'signature',
       'dependencies',
     ])
@@ -176,7 +177,16 @@ describe('an upload over HTTP', () => {
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/)
     const events = eventsOf(answer.text)
-    const steps = ['format', 'provenance', 'antivirus', 'vulnerabilities', 'signature', 'dependencies', 'publish']
+    const steps = [
+      'format',
+      'provenance',
+      'antivirus',
+      'vulnerabilities',
+      'scripts',
+      'signature',
+      'dependencies',
+      'publish',
+    ]
     expect(events.filter(({ status }) => status === 'running').map(({ step }) => step)).toEqual(steps)
     expect(
       events.filter(({ step, status }) => step !== undefined && status !== 'running').map(({ step }) => step),

@@ -4,6 +4,7 @@ import { factView, installView, type InstallView } from '../../catalog/view.ts'
 import { changesBetween, sayChanges, type CameAndWent, type InstallChanges } from '../../contents/changes.ts'
 import type { ContentsOf } from '../../contents/contents.ts'
 import { named, type Named } from '../../core/identity.ts'
+import { byKind } from '../../core/install-facts.ts'
 import { isKept } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
@@ -53,6 +54,9 @@ export async function readChanges(
   return {
     ...about,
     said: sayChanges(changes),
-    changes: { ...changes, facts: { added: added.map(factView), removed: removed.map(factView) } },
+    changes: {
+      ...changes,
+      facts: { added: added.toSorted(byKind).map(factView), removed: removed.toSorted(byKind).map(factView) },
+    },
   }
 }

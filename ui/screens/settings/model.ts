@@ -54,7 +54,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
   ['This server', [GENERAL, 'license', 'mfa_policy']],
   ['People', ['ldap', 'oidc']],
   ['Messages', ['email', 'notifications']],
-  ['Gate', ['validation', 'upload_limits', 'cve_policy', 'review', 'engines', 'security', 'clamav']],
+  ['Gate', ['validation', 'upload_limits', 'cve_policy', 'script_policy', 'review', 'engines', 'security', 'clamav']],
   ['Repositories', ['signing']],
 ]
 const TITLES: Readonly<Record<string, string>> = {
@@ -68,6 +68,7 @@ const TITLES: Readonly<Record<string, string>> = {
   validation: 'Steps of the gate',
   upload_limits: 'Uploads a minute',
   cve_policy: 'Vulnerability policy',
+  script_policy: 'Script policy',
   review: 'Review',
   engines: 'Engines',
   security: 'Vulnerability data',
@@ -82,6 +83,8 @@ const WORDS: Readonly<Record<string, string>> = {
   dn: 'DN',
   ca: 'CA',
   id: 'ID',
+  ssh: 'SSH',
+  pam: 'PAM',
   kev: 'KEV',
   epss: 'EPSS',
   sha256: 'SHA-256',

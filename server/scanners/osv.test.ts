@@ -147,6 +147,31 @@ test('a package of the distribution is known by its source, and by a version tha
     await knows('acme-requests', '2.28.1'),
   ]).toEqual(['version', 'version', 'source', undefined])
 })
+test("a package is known by the version that Debian's tracker says the release has", async () => {
+  const resolved = (bookworm: object) => ({ releases: { bookworm: { status: 'resolved', ...bookworm } } })
+  await loadFile(
+    Buffer.from(
+      JSON.stringify({
+        flask: {
+          'CVE-2018-1000656': resolved({ fixed_version: '1.0.2-1', repositories: { bookworm: '2.2.2-3' } }),
+          'CVE-2023-30861': resolved({
+            fixed_version: '2.2.2-3+deb12u1',
+            repositories: { 'bookworm': '2.2.2-3', 'bookworm-security': '2.2.2-3+deb12u1' },
+          }),
+          'CVE-2024-0001': resolved({ fixed_version: '0', repositories: { bookworm: '2.2.2-3' } }),
+        },
+      }),
+    ),
+    'tracker.json',
+  )
+  const knows = (version: string) => scanner.knows?.(subject('bookworm', 'flask', version))
+  expect([await knows('2.2.2-3'), await knows('2.2.2-3+deb12u1'), await knows('2.2.2-3+acme1')]).toEqual([
+    'version',
+    'version',
+    'source',
+  ])
+  expect((await scan('bookworm', 'flask', '2.2.2-3')).findings.map(({ id }) => id)).toEqual(['CVE-2023-30861'])
+})
 test('a finding says where the component is', async () => {
   await load(...many('Debian:12', 'DEBIAN-CVE'), osvRecord('GHSA-aaaa-bbbb-cccc', [['PyPI', 'jinja2', '3.1.4']]))
   const at = {

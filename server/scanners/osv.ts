@@ -205,8 +205,8 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
       })
       if (rows.length === 0) return undefined
       const versions = new Set([own.version, source.version].map(bare))
-      const isNamed = rows.some(({ spans, versions: listed = [] }) =>
-        [...listed, ...spans.flatMap(({ to }) => to ?? [])].some(version => versions.has(bare(version))),
+      const isNamed = rows.some(({ spans, versions: listed = [], ships = [] }) =>
+        [...listed, ...ships, ...spans.flatMap(({ to }) => to ?? [])].some(version => versions.has(bare(version))),
       )
       return isNamed ? 'version' : 'source'
     },

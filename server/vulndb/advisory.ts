@@ -60,6 +60,8 @@ export interface Row {
   readonly safe?: true
   /** The vendor's own sentence, about a fix that is not there or why it is not affected. */
   readonly said?: string
+  /** Versions of the source that the release has today, affected or not. */
+  readonly ships?: readonly string[]
 }
 
 const BUGFIX = /^(?:[A-Z]{2}(?:BA|EA)|(?:open)?SUSE-[RFO]U)-/

@@ -34,9 +34,15 @@ function sayNoDsa({ nodsa, reason, urgency }: Readonly<Record<'nodsa' | 'reason'
   return { said: `Debian: ${what}${nodsa.trim() === '' ? '' : ` (${nodsa.trim().slice(0, MOST_SUMMARY)})`}.` }
 }
 
+/** What the release and its updates have of a source today: `repositories`, by suite. */
+function shippedIn(repositories: unknown): { readonly ships?: readonly string[] } {
+  const versions = Object.values(fieldsOf(repositories)).filter(version => typeof version === 'string')
+  return versions.length === 0 ? {} : { ships: [...new Set(versions)] }
+}
+
 /**
- * Debian's security tracker: `package → CVE → releases → {status, fixed_version, urgency}`. It is complete: a CVE
- * resolved in version 0 was never there, and an open one has no fix. `undetermined` says neither. Source:
+ * Debian's security tracker: `package → CVE → releases → {status, repositories, fixed_version, urgency}`. It is
+ * complete: a CVE resolved in version 0 was never there, and an open one has no fix. `undetermined` says neither. Source:
  * https://security-tracker.debian.org/tracker/data/json
  */
 export async function readDebianTracker(
@@ -61,13 +67,18 @@ export async function readDebianTracker(
       records++
       for (const [codename, release] of Object.entries(fieldsOf(releases))) {
         const ecosystem = debianRelease(codename)
-        const { status, fixed_version: fixed, urgency, nodsa, nodsa_reason: reason } = fieldsOf(release)
+        const { status, fixed_version: fixed, urgency, nodsa, nodsa_reason: reason, repositories } = fieldsOf(release)
         if (ecosystem === undefined || status === 'undetermined') {
           sink.skip('other_ecosystem')
           continue
         }
         const severity = severityOf(urgency)
-        const row = { name, by: 'source' as const, ...(severity === undefined ? {} : { severity }) }
+        const row = {
+          name,
+          by: 'source' as const,
+          ...(severity === undefined ? {} : { severity }),
+          ...shippedIn(repositories),
+        }
         if (status === 'open')
           sink.add({
             ecosystem,

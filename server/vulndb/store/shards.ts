@@ -39,6 +39,7 @@ interface RowLine {
   readonly h?: readonly string[]
   readonly n?: 1
   readonly t?: string
+  readonly c?: readonly string[]
 }
 
 function writeSpan({ from, to, closed, after }: Span): SpanLine {
@@ -54,7 +55,7 @@ const readSpan = ([from, to, kind = 0]: SpanLine): Span => ({
 })
 
 function writeRow(
-  { by, spans, versions, order, severity, ratings, modules, archs, safe, said }: Row,
+  { by, spans, versions, order, severity, ratings, modules, archs, safe, said, ships }: Row,
   at: number,
 ): RowLine {
   return {
@@ -69,6 +70,7 @@ function writeRow(
     ...(archs === undefined ? {} : { h: archs }),
     ...(safe === true ? { n: 1 } : {}),
     ...(said === undefined ? {} : { t: said }),
+    ...(ships === undefined ? {} : { c: ships }),
   }
 }
 
@@ -86,6 +88,7 @@ function readRow(name: string, line: RowLine, advisory: Advisory): StoredRow {
     ...(line.h === undefined ? {} : { archs: line.h }),
     ...(line.n === 1 ? { safe: true } : {}),
     ...(line.t === undefined ? {} : { said: line.t }),
+    ...(line.c === undefined ? {} : { ships: line.c }),
   }
 }
 

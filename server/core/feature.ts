@@ -9,6 +9,8 @@ export interface Job {
   readonly name: string
   readonly when: () => string | undefined
   readonly run: () => Promise<void>
+  /** How far the running one is, in a few words; undefined while none runs. */
+  readonly progress?: () => string | undefined
 }
 
 /**

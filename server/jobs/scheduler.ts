@@ -13,6 +13,7 @@ export interface Scheduler {
     readonly name: string
     readonly next_run: string | null
     readonly paused: boolean
+    readonly progress?: string
   }[]
   /** Waits for running jobs. */
   stop(): Promise<void>
@@ -57,11 +58,12 @@ export function createScheduler(list: readonly Job[], onError: (id: string, erro
       return started
     },
     jobs: () =>
-      list.map(({ id, name }) => {
+      list.map(({ id, name, progress }) => {
         const next = scheduled.get(id)?.nextInvocation() as
           { toDate?: () => Date; toISOString?: () => string } | undefined
         const at = next?.toISOString?.() ?? null
-        return { id, name, next_run: at, paused: at === null }
+        const far = progress?.()
+        return { id, name, next_run: at, paused: at === null, ...(far === undefined ? {} : { progress: far }) }
       }),
     stop: async () => {
       for (const job of scheduled.values()) job.cancel()

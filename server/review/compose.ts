@@ -96,6 +96,7 @@ function reviewJobs(
       run: async () => {
         await unread.run()
       },
+      progress: unread.progress,
     },
     {
       id: 'reopen',

@@ -12,11 +12,13 @@ afterAll(() => stock.close())
 beforeEach(() => stock.clear())
 
 const errors: unknown[] = []
+const told: unknown[] = []
 function scan(look: (name: string) => Matched = () => 'same', read: readonly string[] = []) {
   const looked: string[] = []
   const known = new Set(read)
   const stopping = new AbortController()
-  const { run } = createUnread({
+  const progress: (string | undefined)[] = []
+  const { run, progress: far } = createUnread({
     db: stock.db,
     contents: { known: async ({ ref }) => (known.has(ref.name) ? NOTHING : undefined) },
     signal: stopping.signal,
@@ -24,15 +26,19 @@ function scan(look: (name: string) => Matched = () => 'same', read: readonly str
       error: (facts: unknown) => {
         errors.push(facts)
       },
+      info: (facts: unknown) => {
+        told.push(facts)
+      },
     },
     look: async ({ ref, facts }) => {
       looked.push(ref.name)
+      progress.push(far())
       known.add(ref.name)
       expect(facts).toBeDefined()
       return look(ref.name)
     },
   })
-  return { looked, run, stopping }
+  return { looked, progress, far, run, stopping }
 }
 
 test('what nobody has read is read, the newest first, each once, and new ones later', async () => {
@@ -46,6 +52,19 @@ test('what nobody has read is read, the newest first, each once, and new ones la
   await stock.put({ name: 'later' })
   expect(await run()).toEqual({ looked: 1, held: 0, unavailable: 1 })
   expect(looked).toEqual(['new', 'waiting', 'old', 'later'])
+})
+
+test('it says how far it is while it runs, and what it did', async () => {
+  await stock.put({ name: 'a' })
+  await stock.put({ name: 'read' })
+  await stock.put({ name: 'b' })
+  const { progress, far, run } = scan(() => 'same', ['read'])
+  await run()
+  expect([progress, far()]).toEqual([
+    ['0 of 3 packages seen, 0 of them read', '2 of 3 packages seen, 1 of them read'],
+    undefined,
+  ])
+  expect(told.at(-1)).toEqual({ looked: 2, held: 0, unavailable: 0 })
 })
 
 test('a package that cannot be read does not delay the others', async () => {

@@ -43,6 +43,22 @@ export function listNewest(
   )
 }
 
+/** How many `listNewest` would list. */
+export async function countNewest(
+  db: Queryable,
+  viewer: Viewer,
+  { before, after }: { readonly before: number; readonly after: number },
+): Promise<number> {
+  const { values, add } = params(before, after)
+  const row = await db.first<{ n: number }>(
+    `
+    select count(*)::int as n from package
+    where id < $1 and id > $2 and state in ('published', 'pending_review') and ${seenBy(viewer, add, 'codename')}`,
+    values,
+  )
+  return row?.n ?? 0
+}
+
 /** The highest number of a package. */
 export async function lastId(db: Queryable): Promise<number> {
   return (await db.first<{ id: number | null }>('select max(id) as id from package'))?.id ?? 0

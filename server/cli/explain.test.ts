@@ -45,8 +45,9 @@ test('every finding has its proof, and records that do not concern the version a
   )
   const scanner = { match: async () => [match(query)], explain: async () => say(query) }
   const query = { ecosystem: 'npm', name: 'a', version: '1.5.0' }
-  expect(await explain(wish(['pkg:npm/a@1.5.0']), scanner)).toEqual([
+  expect(await explain(wish(['pkg:npm/a@1.5.0']), scanner, () => 'The advisories are of 2026-01-01.')).toEqual([
     'a 1.5.0 in the data for npm: 2 records name it, 1 finding.',
+    'The advisories are of 2026-01-01.',
     'CVE-2026-10001: unknown, fixed in 2.0.0',
     '  It was looked up as a 1.5.0 in the data for npm.',
     '  GHSA-aaaa-bbbb-cccc, changed on 2026-01-01, in osv/test, names versions from 1.0.0 on and before 2.0.0.',
@@ -54,7 +55,7 @@ test('every finding has its proof, and records that do not concern the version a
     '  GHSA-dddd-eeee-ffff, changed on 2026-01-01, in osv/test, names versions before 1.2.0.',
   ])
   const nothing = { match: async () => [{ findings: [], isUnreadable: false }], explain: async () => [] }
-  expect(await explain(wish(['pkg:npm/b@1.0.0']), nothing)).toEqual([
+  expect(await explain(wish(['pkg:npm/b@1.0.0']), nothing, () => undefined)).toEqual([
     'b 1.0.0 in the data for npm: 0 records name it, 0 findings.',
     'The loaded data do not name it, so they say nothing about it.',
   ])

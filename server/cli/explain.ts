@@ -52,8 +52,15 @@ export function queryFor({ words: [first = '', second], distribution, source }: 
   }
 }
 
-/** Lines that say what was looked up, every finding with its proof, and what the other records say. */
-export async function explain(wish: Wish, scanner: Pick<OsvScanner, 'match' | 'explain'>): Promise<string[]> {
+/**
+ * Lines that say what was looked up in data of which day, every finding with its proof, and what the other records say.
+ * @param covers  what is loaded for an ecosystem, in one sentence; undefined where nobody can say
+ */
+export async function explain(
+  wish: Wish,
+  scanner: Pick<OsvScanner, 'match' | 'explain'>,
+  covers: (ecosystem: string) => string | undefined,
+): Promise<string[]> {
   const query = queryFor(wish)
   const [answer] = await scanner.match([query])
   const said = await scanner.explain(query)
@@ -65,8 +72,10 @@ export async function explain(wish: Wish, scanner: Pick<OsvScanner, 'match' | 'e
     ({ record, says, answer: word }) => word !== 'affected' && !proofs.has(`${record} ${says}`),
   )
   const count = findings.length === 1 ? '1 finding' : `${findings.length} findings`
+  const named = said.length === 1 ? '1 record names it' : `${said.length} records name it`
   return [
-    `${query.name} ${query.version} in the data for ${query.ecosystem}: ${said.length} records name it, ${count}.`,
+    `${query.name} ${query.version} in the data for ${query.ecosystem}: ${named}, ${count}.`,
+    ...[covers(query.ecosystem) ?? []].flat(),
     ...(said.length === 0 ? ['The loaded data do not name it, so they say nothing about it.'] : []),
     ...(answer?.isUnreadable === true ? [`${query.version} is no version that they can be compared with.`] : []),
     ...findings.flatMap(finding => [

@@ -27,7 +27,7 @@ import { createOrders } from '../vulndb/versions/orders.ts'
 import type { ImportFile } from '../vulndb/read/run.ts'
 import { recogniseFeed } from '../vulndb/read/recognise.ts'
 import { createOsvScanner, type OsvScanner } from '../scanners/osv.ts'
-import { explain } from './explain.ts'
+import { explain, type Wish } from './explain.ts'
 import { createSettings, type Settings } from '../settings/store.ts'
 import { listSeverities } from './vulndb-severities.ts'
 
@@ -91,6 +91,8 @@ async function filesAt(path: string): Promise<{ readonly path: string; readonly 
 /** The day of data, where anything says it. */
 const sayDay = (at: string): string => (at === '' ? 'of a day that nothing says' : `of ${at.slice(0, 10)}`)
 
+const plural = (n: number, one: string): string => `${n} ${n === 1 ? one : `${one}s`}`
+
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
@@ -126,7 +128,9 @@ async function importInto(
     const left = Object.entries(skipped)
       .map(([why, count]) => `${count} ${why}`)
       .join(', ')
-    say(`${name}: ${records} records, ${rows} statements, ${sayDay(asOf)}${left === '' ? '' : `; left out: ${left}`}`)
+    say(
+      `${name}: ${plural(records, 'record')}, ${plural(rows, 'statement')}, ${sayDay(asOf)}${left === '' ? '' : `; left out: ${left}`}`,
+    )
   }
   result.notes.forEach(say)
   for (const { kind, path } of result.others) say(`for ${kind}: ${path}`)
@@ -150,7 +154,7 @@ async function printStatus({ layout, settings }: Opened, asJson: boolean): Promi
   if (asJson) return say(JSON.stringify({ meta: snapshot?.meta ?? null, distributions, languages }))
   say(snapshot === undefined ? NO_DATA : `Generation ${snapshot.meta.generation}, made ${snapshot.meta.created}.`)
   for (const [name, { as_of: asOf, records, rows }] of Object.entries(snapshot?.meta.sources ?? {}))
-    say(`  ${name}: ${records} records, ${rows} statements, ${sayDay(asOf)}`)
+    say(`  ${name}: ${plural(records, 'record')}, ${plural(rows, 'statement')}, ${sayDay(asOf)}`)
   for (const { distribution, coverage, said } of distributions) say(`${distribution}: ${coverage}. ${said}`)
   for (const { ecosystem, coverage, said } of languages) say(`${ecosystem}: ${coverage}. ${said}`)
 }
@@ -254,6 +258,24 @@ async function printSeverities(opened: Opened, codenames: readonly string[]): Pr
   for (const ecosystem of all) (await listSeverities(ecosystem, { snapshot, scanner })).forEach(say)
 }
 
+async function printWhy(opened: Opened, wish: Wish): Promise<void> {
+  const { database, scanner } = openScanner(opened)
+  const known = {
+    meta: (await database.open())?.meta,
+    now: systemClock.now(),
+    maxAgeDays: opened.settings.now().validation.vuln_data_max_age_days,
+  }
+  const carried = new Set<string>(CARRIED)
+  const lines = await explain(wish, scanner, ecosystem =>
+    carried.has(ecosystem)
+      ? languageCoverage(ecosystem, known).said
+      : wish.distribution === undefined
+        ? undefined
+        : distributionCoverage(wish.distribution, known).said,
+  )
+  lines.forEach(say)
+}
+
 async function match(opened: Opened): Promise<void> {
   const { scanner } = openScanner(opened)
   for await (const line of createInterface({ input: process.stdin })) {
@@ -304,8 +326,7 @@ try {
     const distribution = values.distribution === undefined ? undefined : repositories.find(values.distribution)
     if (values.distribution !== undefined && distribution === undefined)
       throw new Error(`There is no distribution ${values.distribution}.`)
-    const lines = await explain({ words: rest, distribution, source: values.source }, openScanner(opened).scanner)
-    lines.forEach(say)
+    await printWhy(opened, { words: rest, distribution, source: values.source })
   } else {
     process.stderr.write(USAGE)
     process.exitCode = 2

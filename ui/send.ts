@@ -3,7 +3,11 @@ import { createEventReader } from './sse.ts'
 
 /** Where a file goes, and how. */
 export interface Way {
-  readonly key: 'POST /upload/stream' | 'POST /security/database' | 'PUT /distributions/{codename}/documents/{kind}'
+  readonly key:
+    | 'POST /upload/stream'
+    | 'POST /security/database'
+    | 'POST /security/packages/{name}/{version}/vex'
+    | 'PUT /distributions/{codename}/documents/{kind}'
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, unknown>>
   /** Sends a form with these fields before the file, so that a wrong one is refused at once; else the bare bytes. */

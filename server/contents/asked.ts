@@ -28,7 +28,7 @@ const ECOSYSTEMS: Readonly<
 }
 
 /** Types of package URLs under which products in native code come. */
-const NATIVE_TYPES: ReadonlySet<string> = new Set(['generic', 'conda', 'conan', 'vcpkg'])
+const NATIVE_TYPES: ReadonlySet<string> = new Set(['generic', 'conda', 'conan', 'vcpkg', 'bitnami'])
 
 /** Ecosystems whose programs keep no list of what was built in, unless they were told to. */
 const COMPILED: ReadonlySet<string> = new Set(['cargo', 'golang', 'hackage', 'pub', 'swift'])
@@ -38,7 +38,11 @@ export function askedAs(text: string, version = parsePurl(text)?.version): Embed
   const purl = parsePurl(text)
   if (purl === undefined || version === undefined) return undefined
   const product = NATIVE_TYPES.has(purl.type) ? nativeProduct(purl.name) : undefined
-  if (product !== undefined) return { ecosystem: 'native', name: product, version: nativeVersion(product, version) }
+  if (product !== undefined) {
+    // `3.0.2-1`: the number of its build
+    const own = purl.type === 'bitnami' ? version.replace(/-\d+$/, '') : version
+    return { ecosystem: 'native', name: product, version: nativeVersion(product, own) }
+  }
   const known = ECOSYSTEMS[purl.type]
   if (known === undefined) return undefined
   const { ecosystem, joined, version: spell = text => text } = known

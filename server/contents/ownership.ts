@@ -43,6 +43,10 @@ export function isOwn(component: Component, owner: Owner): boolean {
   if (isOthersPlace(path)) return false
   if (owner.known === 'version') return true
   if (purl.startsWith('pkg:golang/stdlib@')) return isBuiltWithGo(owner)
-  const isItself = packaged === true || purl.startsWith('pkg:generic/')
-  return owner.known === 'source' && isItself && version === upstreamOf(owner.sourceVersion)
+  if (owner.known !== 'source' || version === undefined) return false
+  const upstream = upstreamOf(owner.sourceVersion)
+  // `1.2.13.dfsg`, `17.0.21.1+2`: what programs tell of themselves is the beginning
+  if (purl.startsWith('pkg:generic/') && upstream.startsWith(version))
+    return /^(?:$|[+~-]|\.[a-z])/.test(upstream.slice(version.length))
+  return packaged === true && version === upstream
 }

@@ -112,7 +112,8 @@ const ALSO = new Map(Object.entries(NATIVE_PRODUCTS).flatMap(([name, { also = []
 const BY_CPE = new Map(Object.entries(NATIVE_PRODUCTS).flatMap(([name, { cpe }]) => cpe.map(pair => [pair, name])))
 
 /** The name of a product in the tables; undefined where no advisories are kept about it. */
-export function nativeProduct(name: string): string | undefined {
+export function nativeProduct(written: string): string | undefined {
+  const name = written.toLowerCase()
   const own = Object.hasOwn(NATIVE_PRODUCTS, name) ? name : ALSO.get(name)
   return own === undefined || NATIVE_PRODUCTS[own]?.cpe.length === 0 ? undefined : own
 }

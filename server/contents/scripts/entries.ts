@@ -58,7 +58,10 @@ export function entryFacts(path: string, { type, mode, link, capabilities }: Ent
   const add = (kind: InstallFactKind, text?: string): void => {
     facts.push({ kind, path, ...(text === undefined || text === '' ? {} : { text: showLine(text) }) })
   }
-  if (type === 'char' || type === 'block') add('device_file', `${type === 'char' ? 'character' : 'block'} device`)
+  if (type === 'char' || type === 'block') {
+    add('device_file', `${type === 'char' ? 'character' : 'block'} device`)
+    return facts
+  }
   if (type === 'directory') {
     if (mode !== undefined && (mode & WRITABLE) !== 0 && (mode & STICKY) === 0)
       add('world_writable_file', `folder, mode ${octal(mode)}`)

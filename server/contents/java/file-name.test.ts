@@ -16,6 +16,8 @@ test.each([
   ['app-1.0-jar-with-dependencies.war', 'app@1.0 app-1.0@'],
   ['a.zip!/BOOT-INF/lib/h2-1.4.200.jar', 'h2@1.4.200 h2-1.4.200@'],
   ['groovy-2.4.21-indy.jar', 'groovy@2.4.21 groovy-2.4.21@'],
+  ['log4j-1.2-1.2.17.jar', 'log4j@1.2.17 log4j-1.2@1.2.17 log4j-1.2-1.2.17@'],
+  ['a-1.2-1.20.jar', 'a@1.2-1.20 a-1.2@1.20 a-1.2-1.20@'],
   ['plain.jar', 'plain@'],
   ['-1.jar', '-1@'],
 ])('%s is %s', (path, parts) => expect(printed(path)).toBe(parts))

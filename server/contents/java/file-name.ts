@@ -16,6 +16,8 @@ const LONGEST = 255
 /** `_` before a version. Behind the `_` of `_2.12` stands the Scala that an artifact is for, a part of its name. */
 const UNDERSCORE = /_(?=\d)(?!(?:2\.\d+|3)(?:-|$))/g
 const WITHOUT = /-(?:test-)?(sources?|src|javadoc|tests)$/i
+/** The series before the release, as in Debian's `log4j-1.2-1.2.17.jar`. */
+const SERIES = /^(\d+(?:\.\d+)*)-(?=\1\.\d)/
 /** What builds add behind the version. `-jre` and `-android` belong to the version. */
 const CLASSIFIER =
   /(?<=-\d.{0,200})-(?:(?:jar-)?with-dependencies|shaded|all|uber|fat|exec|boot|nodeps?|no_aop|standalone|bin|indy|jdk\d+|(?:linux|osx|windows|natives)-\w+)$/i
@@ -34,7 +36,7 @@ export function readJarName(path: string): JarName {
   const split = (mark: RegExp): NameParts[] =>
     [...stem.matchAll(mark)]
       .filter(({ index }) => index > 0)
-      .map(({ index }) => ({ name: stem.slice(0, index), version: stem.slice(index + 1) }))
+      .map(({ index }) => ({ name: stem.slice(0, index), version: stem.slice(index + 1).replace(SERIES, '') }))
   const parts = [...split(/-(?=\d)/g), ...split(UNDERSCORE), { name: stem, version: undefined }]
   if (classifier === '') return { parts }
   const kind = classifier.toLowerCase()

@@ -7,7 +7,7 @@ import { manifestVersion, type Manifest } from './manifest.ts'
 
 /** Coordinates that a file in the jar says. */
 export interface Stated extends Release {
-  readonly rule: 'pom-properties' | 'pom-xml' | 'version-file'
+  readonly rule: 'pom-properties' | 'pom-xml' | 'version-file' | 'manifest-section'
   /** The file in the jar. */
   readonly entry: string
 }
@@ -51,7 +51,8 @@ function byFiles({ path, name, stated }: Jar): Found[] {
       confidence: 'certain',
       path: `${path}!/${one.entry}`,
     }
-    return inName === undefined || isSame(inName, one.version) || /snapshot/i.test(one.version)
+    const isSure = one.rule === 'manifest-section' || inName === undefined || isSame(inName, one.version)
+    return isSure || /snapshot/i.test(one.version)
       ? [found]
       : [found, { ...maven(one), version: inName, presence: 'shipped', rule: 'file-name', confidence: 'probable' }]
   })
@@ -136,7 +137,9 @@ async function itself(jar: Jar): Promise<Found[]> {
  */
 export async function identify(jar: Jar): Promise<Found[]> {
   const isStated = new Set(jar.stated.map(key))
-  const isOwn = jar.stated.some(one => jar.name.parts.some(part => isCalled(part.name, one)))
+  const isOwn = jar.stated.some(
+    one => one.rule === 'manifest-section' || jar.name.parts.some(part => isCalled(part.name, one)),
+  )
   // one pom and no other name: a renamed jar
   const own = isOwn ? [] : (await itself(jar)).filter(one => !isStated.has(`${one.namespace ?? ''}:${one.name}`))
   const isRenamed = jar.stated.length === 1 && own.every(({ type }) => type === 'generic')

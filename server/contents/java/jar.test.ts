@@ -460,6 +460,23 @@ describe('what is read of it', () => {
     ])
   })
 
+  test.each([
+    ['xercesImpl-2.12.0.jar', 'org/apache/xerces/impl/', ['xerces:xercesImpl@2.12.2 manifest-section']],
+    ['xalan2-2.12.2.jar', 'org/apache/xalan/', ['xalan:xalan@2.12.2 manifest-section']],
+    ['serializer.jar', 'org/apache/xml/serializer/', ['xalan:serializer@2.12.2 manifest-section']],
+    [
+      'xercesImpl-2.12.0.jar',
+      'org/w3c/dom/',
+      ['xerces:xercesImpl@2.11.0 file-name?', 'xerces:xercesImpl@2.12.0 file-name?'],
+    ],
+  ])('%s says its version beside the folder %s', async (path, folder, said) => {
+    const main = 'Manifest-Version: 1.0\r\nBundle-SymbolicName: org.apache.xerces\r\nBundle-Version: 2.11.0\r\n'
+    const section = `Name: ${folder}\r\nImplementation-Title: x\r\nImplementation-Version: 2.12.2\r\n`
+    const body = `${main}\r\n${section}\r\nName: org/w3c/dom/\r\nImplementation-Version: 1.0\r\n\r\n`
+    const jar = buildZip([{ name: 'META-INF/MANIFEST.MF', body }])
+    expect(await printed(path, jar)).toEqual(said)
+  })
+
   test('a manifest of many megabytes costs its beginning', async () => {
     const sections = 'Name: a/B.class\r\nSHA-256-Digest: x\r\n\r\n'.repeat(300_000)
     const body = `Manifest-Version: 1.0\r\nAutomatic-Module-Name: okhttp3\r\n\r\n${sections}`

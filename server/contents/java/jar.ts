@@ -5,8 +5,9 @@ import { readZipDirectory, type ZipMember } from '../archives/zip-directory.ts'
 import type { OpenFile, Reader, Unopened } from '../reader.ts'
 import { JAVA_ENDING, readJarName } from './file-name.ts'
 import { identify, type Stated } from './identify.ts'
+import { FOLDERS_WITH_VERSION } from './known-artifacts.ts'
 import { findLog4j } from './log4j.ts'
-import { readManifest, type Manifest } from './manifest.ts'
+import { readManifest, readSections } from './manifest.ts'
 import { readPomProperties, readPomXml } from './pom.ts'
 
 const MAX_ENTRIES = 100_000
@@ -57,19 +58,28 @@ async function textOf(file: OpenFile, member: ZipMember, most: number): Promise<
 }
 
 /** The beginning of a manifest: those of signed jars are long. Unpacks at most 64 KiB of packed bytes. */
-async function manifestOf(file: OpenFile, member: ZipMember | undefined): Promise<Manifest> {
-  if (member === undefined) return new Map()
+async function manifestOf(file: OpenFile, member: ZipMember | undefined): Promise<Buffer> {
+  if (member === undefined) return Buffer.alloc(0)
   mustOpen(member)
   const packed = await packedOf(file, member, MANIFEST_HEAD)
   try {
-    return readManifest(
-      member.method === 0
-        ? packed
-        : inflateRawSync(packed, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, 2 ** 20),
-    )
+    return member.method === 0
+      ? packed
+      : inflateRawSync(packed, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, 2 ** 20)
   } catch (error) {
     return malformed('its manifest is damaged', error)
   }
+}
+
+/** What the sections of a manifest state about the folders of well-known libraries. */
+function statedBySections(manifest: Buffer, entry: string): Stated[] {
+  return [...readSections(manifest)].flatMap(([folder, section]): Stated[] => {
+    const coordinates = FOLDERS_WITH_VERSION.get(folder)
+    const version = section.get('implementation-version') ?? ''
+    return coordinates !== undefined && /^\d[\w.-]{0,100}$/.test(version)
+      ? [{ ...coordinates, version, rule: 'manifest-section', entry }]
+      : []
+  })
 }
 
 /** All that files in the jar state about what it holds; what could not be read is said. */
@@ -172,11 +182,12 @@ export const jarReader: Reader = {
       members.some(one => one.name.endsWith('.class') || isPom(one))
     if (!isJava) return { found: [] }
     const [stated, unopened] = await statedIn(file, members)
+    const bytes = await manifestOf(file, manifest)
     const found = await identify({
       path: file.path,
       name: readJarName(file.path),
-      stated,
-      manifest: await manifestOf(file, manifest),
+      stated: [...stated, ...statedBySections(bytes, manifest?.name ?? MANIFEST)],
+      manifest: readManifest(bytes),
       folders: foldersOf(members),
       log4j: findLog4j(members),
       sha1: () => sha1Of(file),

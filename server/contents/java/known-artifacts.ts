@@ -203,3 +203,14 @@ export const artifactsNamed = (name: string): readonly Coordinates[] => byName.g
 
 /** The groups under which the project itself publishes or published this artifact. */
 export const homesOf = (artifact: string): readonly string[] => groups.get(artifact) ?? []
+
+/**
+ * Old jars of Apache without a pom whose manifest gives their version beside the folder of their classes. Builds write
+ * it there; their Bundle-Version and the names that distributions give them stay behind: xercesImpl 2.12.2 of Debian is
+ * `xercesImpl-2.12.0.jar` with the Bundle-Version 2.11.0.
+ */
+export const FOLDERS_WITH_VERSION: ReadonlyMap<string, Coordinates> = new Map([
+  ['org/apache/xerces/impl/', { group: 'xerces', artifact: 'xercesImpl' }],
+  ['org/apache/xalan/', { group: 'xalan', artifact: 'xalan' }],
+  ['org/apache/xml/serializer/', { group: 'xalan', artifact: 'serializer' }],
+])

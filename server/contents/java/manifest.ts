@@ -3,16 +3,9 @@ export type Manifest = ReadonlyMap<string, string>
 
 const MOST_ATTRIBUTES = 2_000
 
-/**
- * The first section of a MANIFEST.MF; the ones behind it are about single files of the jar. A line that begins with a
- * blank continues the one before, also within a character of several bytes. Source:
- * https://docs.oracle.com/en/java/javase/21/docs/specs/jar/jar.html, "Name-Value pairs and Sections"
- */
-export function readManifest(bytes: Buffer): Manifest {
-  const text = bytes.toString('latin1').replace(/\r\n?/g, '\n')
-  const end = text.indexOf('\n\n')
+function attributesOf(section: string): Manifest {
   const attributes = new Map<string, string>()
-  for (const line of (end === -1 ? text : text.slice(0, end)).replaceAll('\n ', '').split('\n', MOST_ATTRIBUTES)) {
+  for (const line of section.replaceAll('\n ', '').split('\n', MOST_ATTRIBUTES)) {
     const colon = line.indexOf(':')
     const name = line.slice(0, Math.max(colon, 0)).trim().toLowerCase()
     if (name !== '' && !attributes.has(name))
@@ -24,6 +17,26 @@ export function readManifest(bytes: Buffer): Manifest {
       )
   }
   return attributes
+}
+
+/**
+ * The first section of a MANIFEST.MF; the ones behind it are about single files of the jar. A line that begins with a
+ * blank continues the one before, also within a character of several bytes. Source:
+ * https://docs.oracle.com/en/java/javase/21/docs/specs/jar/jar.html, "Name-Value pairs and Sections"
+ */
+export function readManifest(bytes: Buffer): Manifest {
+  const text = bytes.toString('latin1').replace(/\r\n?/g, '\n')
+  const end = text.indexOf('\n\n')
+  return attributesOf(end === -1 ? text : text.slice(0, end))
+}
+
+const MOST_SECTIONS = 2_000
+
+/** The later sections, by the folder or file that each is about. */
+export function readSections(bytes: Buffer): ReadonlyMap<string, Manifest> {
+  const text = bytes.toString('latin1').replace(/\r\n?/g, '\n')
+  const sections = text.split(/\n\n+/, MOST_SECTIONS).slice(1).map(attributesOf)
+  return new Map(sections.map(section => [section.get('name') ?? '', section]))
 }
 
 /** `com.example.a;singleton:=true` is `com.example.a`. */

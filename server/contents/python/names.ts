@@ -26,7 +26,6 @@ const IMPORTED: Readonly<Record<string, readonly string[]>> = {
   'pywin32': ['win32', 'pywintypes'],
   'scikit-image': ['skimage'],
   'scikit-learn': ['sklearn'],
-  'setuptools': ['pkg_resources'],
 }
 
 /**

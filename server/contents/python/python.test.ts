@@ -97,6 +97,12 @@ test('vendor.txt is what pip carries, where the folder of each is there', async 
   ])
 })
 
+test('pkg_resources alone, as in pip, is not setuptools', async () => {
+  expect(await read('opt/pip/_vendor/vendor.txt', 'setuptools==44.0.0\n')).toMatchObject([
+    { name: 'setuptools', needs: ['opt/pip/_vendor/setuptools', 'opt/pip/_vendor/setuptools.py'] },
+  ])
+})
+
 describe('what is wanted', () => {
   test.each([
     'srv/requirements.txt',

@@ -6,6 +6,15 @@ import { parsePurl, type Purl } from './purl.ts'
 export const VEX_STATUSES = ['not_affected', 'affected', 'fixed', 'under_investigation'] as const
 export type VexStatus = (typeof VEX_STATUSES)[number]
 
+/** Why something is not affected, by the label that OpenVEX and CSAF share. Source: CSAF 2.0, 3.2.3.5, "Flags" */
+export const NOT_AFFECTED_BECAUSE: Readonly<Record<string, string>> = {
+  component_not_present: 'the component is not in it',
+  vulnerable_code_not_present: 'the vulnerable code is not in it',
+  vulnerable_code_not_in_execute_path: 'the vulnerable code is never run',
+  vulnerable_code_cannot_be_controlled_by_adversary: 'an attacker cannot reach the vulnerable code',
+  inline_mitigations_already_exist: 'it has protections against it already',
+}
+
 /** One statement of a document about a package, or about components in it. */
 export interface VexStatement {
   /** The vulnerability's id and its other names. */

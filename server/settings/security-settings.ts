@@ -15,6 +15,7 @@ import {
   SHA256_OR_EMPTY,
   text,
   UPDATEINFO_URLS,
+  URLS,
   URL_OR_EMPTY,
 } from './setting-types.ts'
 
@@ -132,6 +133,16 @@ export const security = section('Vulnerability data of the embedded engine.', {
       ...UPDATEINFO_URLS,
       maxLength: 20_000,
     }),
+    nvd_url: text(
+      '',
+      "Folder of the NVD's yearly files: nvdcve-2.0-2002.json.gz and the like lie below it, 150 to 250 MB together.",
+      { ...URL_OR_EMPTY },
+    ),
+    vex_urls: text(
+      '',
+      'Archives of VEX of Red Hat, SUSE or Ubuntu, separated by blanks. An address that ends with archive_latest.txt names the archive beside it.',
+      { ...URLS, maxLength: 20_000 },
+    ),
     kev_url: text('', "JSON of CISA's known exploited vulnerabilities.", { ...URL_OR_EMPTY }),
     epss_url: text('', 'Current EPSS scores, epss_scores-current.csv.gz.', { ...URL_OR_EMPTY }),
   }),

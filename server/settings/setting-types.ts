@@ -81,6 +81,10 @@ export const UPDATEINFO_URLS = {
   pattern: '^$|^ *[a-z0-9.-]+=https?://[^\\s]+( +[a-z0-9.-]+=https?://[^\\s]+)* *$',
   rule: 'empty, or codename=address separated by blanks, such as almalinux9=https://mirror.example/updateinfo.xml',
 }
+export const URLS = {
+  pattern: '^$|^ *https?://[^\\s]+( +https?://[^\\s]+)* *$',
+  rule: 'empty, or addresses that begin with http:// or https://, separated by blanks',
+}
 export const URL_OR_EMPTY = {
   pattern: '^$|^https?://[^\\s]+$',
   rule: 'an address that begins with http:// or https:// and holds no blanks, or empty',

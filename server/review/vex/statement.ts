@@ -1,4 +1,4 @@
-import type { VexDocument, VexStatus } from '../../core/vex.ts'
+import { NOT_AFFECTED_BECAUSE, type VexDocument, type VexStatus } from '../../core/vex.ts'
 import { isFields, type Fields } from '../../lib/fields.ts'
 
 /** A product as a document names it, with the components of it that a statement speaks of. */
@@ -26,11 +26,7 @@ export interface RawDocument extends Pick<VexDocument, 'format' | 'id' | 'author
 
 /** Why something is not affected, by the label that OpenVEX and CSAF share, and by those of CycloneDX. */
 const JUSTIFICATIONS: Readonly<Record<string, string>> = {
-  component_not_present: 'the component is not in it',
-  vulnerable_code_not_present: 'the vulnerable code is not in it',
-  vulnerable_code_not_in_execute_path: 'the vulnerable code is never run',
-  vulnerable_code_cannot_be_controlled_by_adversary: 'an attacker cannot reach the vulnerable code',
-  inline_mitigations_already_exist: 'it has protections against it already',
+  ...NOT_AFFECTED_BECAUSE,
   code_not_present: 'the vulnerable code is not in it',
   code_not_reachable: 'the vulnerable code is never run',
   requires_configuration: 'only another configuration is affected',

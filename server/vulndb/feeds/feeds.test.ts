@@ -14,6 +14,8 @@ const NONE: FeedAddresses = {
   debian_tracker_url: '',
   alpine_secdb_url: '',
   updateinfo_urls: '',
+  nvd_url: '',
+  vex_urls: '',
   kev_url: '',
   epss_url: '',
 }
@@ -65,7 +67,7 @@ function world(addresses: Partial<FeedAddresses>, answers: Record<string, string
 }
 
 test('only addresses that are set are asked', () => {
-  expect(listFeeds(NONE, repositories)).toEqual([])
+  expect(listFeeds(NONE, repositories, 2026)).toEqual([])
   expect(world({}, {}).feeds.isConfigured()).toBe(false)
   expect(
     listFeeds(
@@ -76,6 +78,7 @@ test('only addresses that are set are asked', () => {
         updateinfo_urls: 'rocky9=https://r.test/a.xml.gz rocky9=https://r.test/b.xml.gz nonsense=https://x.test/',
       },
       repositories,
+      2026,
     ).map(({ url, source }) => [url, source]),
   ).toEqual([
     ['https://osv.test/Debian/all.zip', 'osv/Debian'],
@@ -84,9 +87,9 @@ test('only addresses that are set are asked', () => {
     ['https://r.test/b.xml.gz', 'updateinfo/rocky-9'],
     ['https://kev.test/kev.json', 'kev'],
   ])
-  expect(listFeeds({ ...NONE, alpine_secdb_url: 'https://secdb.test' }, repositories).map(({ url }) => url)).toContain(
-    'https://secdb.test/v3.20/community.json',
-  )
+  expect(
+    listFeeds({ ...NONE, alpine_secdb_url: 'https://secdb.test' }, repositories, 2026).map(({ url }) => url),
+  ).toContain('https://secdb.test/v3.20/community.json')
 })
 test('the second request is conditional; what is new is as old as the address says, not as the day of the fetch', async () => {
   const { feeds, asked, imported, later } = world({ kev_url: 'https://kev.test/a' }, { 'https://kev.test/a': 'one' })
@@ -133,4 +136,40 @@ test('when one repository of a distribution is new, all of it is loaded again', 
   answers['https://r.test/b'] = 'three'
   await feeds.run()
   expect(imported.map(files => files.length)).toEqual([2, 2])
+})
+
+test("the NVD's files are those of every year until now", () => {
+  const feeds = listFeeds({ ...NONE, nvd_url: 'https://nvd.example/2.0/' }, repositories, 2004)
+  expect(feeds.map(({ url, source }) => [url, source])).toEqual([
+    ['https://nvd.example/2.0/nvdcve-2.0-2002.json.gz', 'nvd/2002'],
+    ['https://nvd.example/2.0/nvdcve-2.0-2003.json.gz', 'nvd/2003'],
+    ['https://nvd.example/2.0/nvdcve-2.0-2004.json.gz', 'nvd/2004'],
+  ])
+})
+
+test('a file that names the newest archive is followed, and only a new archive is imported', async () => {
+  const { feeds, asked, imported, answers, later } = world(
+    { vex_urls: 'https://vex.example/v2/archive_latest.txt https://other.example/vex-all.tar.xz' },
+    {
+      'https://vex.example/v2/archive_latest.txt': 'csaf_vex_2026-01-01.tar.zst\n',
+      'https://vex.example/v2/csaf_vex_2026-01-01.tar.zst': 'A',
+      'https://vex.example/v2/csaf_vex_2026-01-02.tar.zst': 'B',
+      'https://other.example/vex-all.tar.xz': 'C',
+    },
+  )
+  expect(await feeds.run()).toEqual({ asked: 2, fetched: 2, failed: [] })
+  later()
+  expect(await feeds.run()).toEqual({ asked: 2, fetched: 0, failed: [] })
+  answers['https://vex.example/v2/archive_latest.txt'] = 'csaf_vex_2026-01-02.tar.zst'
+  expect(await feeds.run()).toEqual({ asked: 2, fetched: 1, failed: [] })
+  expect(imported.flat().map(({ label, whole }) => [label, whole])).toEqual([
+    ['csaf/0', true],
+    ['csaf/1', true],
+    ['csaf/0', true],
+  ])
+  expect(asked.at(-2)).toBe('https://vex.example/v2/csaf_vex_2026-01-02.tar.zst if not A')
+  answers['https://vex.example/v2/archive_latest.txt'] = '../../etc/passwd'
+  expect(await feeds.run()).toMatchObject({
+    failed: [{ source: 'vex/vex.example', why: 'it does not name an archive' }],
+  })
 })

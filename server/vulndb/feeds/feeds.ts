@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Repositories } from '../../core/repository.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -15,6 +15,8 @@ export interface FeedAddresses {
   readonly debian_tracker_url: string
   readonly alpine_secdb_url: string
   readonly updateinfo_urls: string
+  readonly nvd_url: string
+  readonly vex_urls: string
   readonly kev_url: string
   readonly epss_url: string
 }
@@ -37,8 +39,15 @@ export function readUpdateinfoUrls(text: string): readonly { readonly codename: 
     .map(one => ({ codename: one.slice(0, one.indexOf('=')), url: one.slice(one.indexOf('=') + 1) }))
 }
 
-/** Every address to fetch. */
-export function listFeeds(at: FeedAddresses, repositories: Pick<Repositories, 'all' | 'find'>): Feed[] {
+/** The first year of the NVD's files; it holds all that is older. */
+const FIRST_YEAR = 2002
+/** Bytes of a file that holds the name of another. */
+const MOST_NAME = 4_096
+/** The file that names the newest archive, as Red Hat writes it. */
+const LATEST = /\/archive_latest\.txt$/
+
+/** Every address to fetch. @param year  this one, the last of the NVD's files */
+export function listFeeds(at: FeedAddresses, repositories: Pick<Repositories, 'all' | 'find'>, year: number): Feed[] {
   const feeds: Feed[] = []
   if (at.osv_url !== '') {
     for (const name of at.osv_ecosystems
@@ -81,6 +90,17 @@ export function listFeeds(at: FeedAddresses, repositories: Pick<Repositories, 'a
         distribution: codename,
       })
   })
+  if (at.nvd_url !== '')
+    for (let of = FIRST_YEAR; of <= year; of++)
+      feeds.push({
+        url: below(at.nvd_url, `nvdcve-2.0-${of}.json.gz`),
+        source: `nvd/${of}`,
+        label: `nvd/nvdcve-2.0-${of}.json.gz`,
+      })
+  at.vex_urls
+    .split(' ')
+    .filter(url => URL.canParse(url))
+    .forEach((url, n) => feeds.push({ url, source: `vex/${new URL(url).hostname}`, label: `csaf/${n}` }))
   if (at.kev_url !== '')
     feeds.push({ url: at.kev_url, source: 'kev', label: 'kev/known_exploited_vulnerabilities.json' })
   if (at.epss_url !== '') feeds.push({ url: at.epss_url, source: 'epss', label: 'epss/epss_scores-current.csv.gz' })
@@ -147,6 +167,15 @@ export function createFeeds({
 }: FeedsDeps): Feeds {
   const stopping = new AbortController()
 
+  /** The address of the archive that a file names, in the same folder. */
+  async function newestArchive(url: string, to: string): Promise<string> {
+    const { status } = await fetch(url, { to, limitBytes: MOST_NAME, signal: stopping.signal })
+    if (status !== 200) throw new Error(`the answer was ${status}`)
+    const name = (await readFile(to, 'utf8')).trim()
+    if (!/^[\w.-]+\.tar\.(?:zst|gz|xz|bz2)$/.test(name)) throw new Error('it does not name an archive')
+    return url.replace(LATEST, `/${name}`)
+  }
+
   /** The result for one address: a file, nothing new, or why it failed. */
   async function ask(
     feed: Feed,
@@ -156,7 +185,8 @@ export function createFeeds({
     const checkedAt = clock.now().toISOString()
     const to = join(folder, randomUUID())
     try {
-      const { status, notModified, etag, lastModified } = await fetch(feed.url, {
+      const url = LATEST.test(feed.url) ? await newestArchive(feed.url, to) : feed.url
+      const { status, notModified, etag, lastModified } = await fetch(url, {
         to,
         etag: known?.etag,
         lastModified: known?.last_modified,
@@ -197,13 +227,13 @@ export function createFeeds({
   }
 
   return {
-    isConfigured: () => listFeeds(addresses(), repositories).length > 0,
+    isConfigured: () => listFeeds(addresses(), repositories, clock.now().getUTCFullYear()).length > 0,
     async run(only = () => true) {
       const folder = join(security, 'feeds', randomUUID())
       await mkdir(folder, { recursive: true })
       try {
         const states: Record<string, FeedState> = { ...(await loadFeedStates(security)) }
-        const feeds = listFeeds(addresses(), repositories).filter(only)
+        const feeds = listFeeds(addresses(), repositories, clock.now().getUTCFullYear()).filter(only)
         const failed: { source: string; why: string }[] = []
         let fetched = 0
         // repositories of one distribution feed one source, so when one is new all are loaded again

@@ -162,6 +162,24 @@ export function debianRelease(codename: string): Ecosystem | undefined {
   return Object.hasOwn(DEBIAN, codename) ? `debian-${DEBIAN[codename]}` : undefined
 }
 
+/** What Ubuntu's VEX calls its releases. */
+const UBUNTU: Readonly<Record<string, string>> = {
+  trusty: '14.04',
+  xenial: '16.04',
+  bionic: '18.04',
+  focal: '20.04',
+  jammy: '22.04',
+  noble: '24.04',
+  plucky: '25.04',
+  questing: '25.10',
+  resolute: '26.04',
+}
+
+/** The ecosystem of a release by its codename, or undefined. */
+export function ubuntuRelease(codename: string): Ecosystem | undefined {
+  return Object.hasOwn(UBUNTU, codename) ? `ubuntu-${UBUNTU[codename]}` : undefined
+}
+
 /** The scanner identifiers whose packages are looked up in this ecosystem: of `redhat-9` both RHEL's and CentOS's. */
 function scannersOf(ecosystem: Ecosystem): readonly string[] {
   if (familyOf(ecosystem)?.kind !== 'distribution') return []

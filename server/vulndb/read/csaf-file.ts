@@ -5,6 +5,7 @@ import { malformed, Malformed } from '../../lib/limited.ts'
 import { readCsaf, readCsafHead } from './csaf.ts'
 import { parseJson, readJson } from './json-feed.ts'
 import { readUnpacked } from './recognise.ts'
+import { isUbuntuVex, readUbuntuVex } from './ubuntu-vex.ts'
 import { note, type HashedFile, type Run } from './run.ts'
 
 /** The largest documents, of kernels, have tens of megabytes. */
@@ -31,9 +32,21 @@ async function readEntry(stream: Readable): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
+const UBUNTU = 'vex/ubuntu'
+
+/** One document of an archive. @returns its source and when it was made. @throws Malformed */
+function readDocument(run: Run, value: unknown, known: string): { readonly name: string; readonly modified: string } {
+  const context = { orders: run.orders, sink: run.tables }
+  if (isUbuntuVex(value)) return { name: UBUNTU, modified: readUbuntuVex(value, { ...context, source: UBUNTU }) }
+  const { slug, modified } = readCsafHead(value)
+  const name = known === '' ? `csaf/${slug}` : known
+  readCsaf(value, { ...context, source: name })
+  return { name, modified }
+}
+
 /**
- * A tar of documents of one publisher, as Red Hat and SUSE offer them: read as it streams, one document at a time.
- * Damaged documents are left out and counted.
+ * A tar of documents of one publisher, as Red Hat, SUSE and Ubuntu offer them: read as it streams, one document at a
+ * time. Damaged documents are left out and counted.
  * @throws Malformed when it is cut off or holds no document
  */
 export async function readCsafArchive(run: Run, file: HashedFile): Promise<void> {
@@ -55,10 +68,8 @@ export async function readCsafArchive(run: Run, file: HashedFile): Promise<void>
       // a streamx stream: it iterates like one of Node's, but its type differs
       const bytes = await readEntry(entry as unknown as Readable)
       try {
-        const value = parseJson(bytes)
-        const { slug, modified } = readCsafHead(value)
-        if (name === '') name = `csaf/${slug}`
-        readCsaf(value, { source: name, orders: run.orders, sink: run.tables })
+        const { name: source, modified } = readDocument(run, parseJson(bytes), name)
+        if (name === '') name = source
         if (modified > newest && modified <= run.job.now) newest = modified
       } catch (error) {
         if (!(error instanceof SyntaxError) && !(error instanceof Malformed)) throw error
@@ -70,10 +81,10 @@ export async function readCsafArchive(run: Run, file: HashedFile): Promise<void>
     await feeding
     throw error instanceof Malformed
       ? error
-      : new Malformed('the archive of CSAF documents is damaged, or cut off', error)
+      : new Malformed('the archive of VEX documents is damaged, or cut off', error)
   }
   const fed = await feeding
-  if (fed !== undefined) malformed('the archive of CSAF documents is damaged, or cut off', fed)
-  if (name === '') malformed('the archive holds no CSAF 2.0 document')
-  note(run, { name, kind: 'csaf', file, as_of: newest, records })
+  if (fed !== undefined) malformed('the archive of VEX documents is damaged, or cut off', fed)
+  if (name === '') malformed('the archive holds no VEX document of Red Hat, SUSE or Ubuntu')
+  note(run, { name, kind: name === UBUNTU ? 'ubuntu-vex' : 'csaf', file, as_of: newest, records })
 }

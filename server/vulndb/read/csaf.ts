@@ -1,3 +1,4 @@
+import { NOT_AFFECTED_BECAUSE } from '../../core/vex.ts'
 import { fieldsOf, isFields, type Fields } from '../../lib/fields.ts'
 import { malformed } from '../../lib/limited.ts'
 import { cveOf, type Advisory, type Row } from '../advisory.ts'
@@ -9,15 +10,6 @@ const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? va
 const textsOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter(item => typeof item === 'string') : []
 const MOST_TEXT = 300
-
-/** Why something is not affected, by the label that documents give it. Source: CSAF 2.0, 3.2.3.5, "Flags" */
-const FLAGS: Readonly<Record<string, string>> = {
-  component_not_present: 'the component is not in it',
-  vulnerable_code_not_present: 'the vulnerable code is not in it',
-  vulnerable_code_not_in_execute_path: 'the vulnerable code is never run',
-  vulnerable_code_cannot_be_controlled_by_adversary: 'an attacker cannot reach the vulnerable code',
-  inline_mitigations_already_exist: 'it has protections against it already',
-}
 
 /** The entries of a list that speak of a product; those without products speak of all. */
 const about = (list: unknown, id: string): readonly Fields[] =>
@@ -105,7 +97,7 @@ function readVulnerability(
     if (seen.has(key)) return
     seen.add(key)
     const label = about(flags, product)
-      .map(flag => FLAGS[String(flag.label)])
+      .map(flag => NOT_AFFECTED_BECAUSE[String(flag.label)])
       .find(text => text !== undefined)
     const plan = what === 'affected' ? planOf(remediations, product) : undefined
     const said = what === 'safe' ? `not affected${label === undefined ? '' : `: ${label}`}` : plan

@@ -42,8 +42,8 @@ function shippedIn(repositories: unknown): { readonly ships?: readonly string[] 
 
 /**
  * Debian's security tracker: `package → CVE → releases → {status, repositories, fixed_version, urgency}`. It is
- * complete: a CVE resolved in version 0 was never there, and an open one has no fix. `undetermined` says neither. Source:
- * https://security-tracker.debian.org/tracker/data/json
+ * complete: a CVE resolved in version 0 was never there, and an open one has no fix. `undetermined` says neither.
+ * Source: https://security-tracker.debian.org/tracker/data/json
  */
 export async function readDebianTracker(
   chunks: AsyncIterable<Uint8Array>,

@@ -67,8 +67,10 @@ async function peek(path: string, compression: Compression, bytes: number): Prom
 
 function kindOf(head: Buffer): FeedKind | undefined {
   if (head.length > 262 && head.toString('latin1', 257, 262) === 'ustar')
-    // `2024/cve-2024-1234.json`: Red Hat's and SUSE's archives
-    return /^(?:\.\/)?(?:[\w.-]+\/)*(?:\d{4}\/|(?:cve|rhsa|suse)-[\w.-]+\.json)/i.test(head.toString('latin1', 0, 100))
+    // `2024/cve-2024-1234.json`: Red Hat's and SUSE's archives; `vex/cve/2024/CVE-2024-1234.json`: Ubuntu's
+    return /^(?:\.\/)?(?:vex\/|(?:[\w.-]+\/)*\d{4}\/|(?:cve|rhsa|suse)-[\w.-]+\.json)/i.test(
+      head.toString('latin1', 0, 100),
+    )
       ? 'csaf-archive'
       : 'bundle'
   if (isJarIndex(head)) return 'jar-index'

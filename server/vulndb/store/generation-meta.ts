@@ -12,7 +12,16 @@ import type { ThreatIntelStatus } from '../intel/threat-intel.ts'
  */
 export interface SourceFacts {
   readonly kind:
-    'osv' | 'debian-tracker' | 'alpine-secdb' | 'updateinfo' | 'kev' | 'epss' | 'nvd' | 'csaf' | 'jar-index'
+    | 'osv'
+    | 'debian-tracker'
+    | 'alpine-secdb'
+    | 'updateinfo'
+    | 'kev'
+    | 'epss'
+    | 'nvd'
+    | 'csaf'
+    | 'ubuntu-vex'
+    | 'jar-index'
   /**
    * The date of the data: the newest change in them; where they have no dates, the one that came with them. Never the
    * day of the import. Empty where nothing says it.

@@ -129,7 +129,8 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
     await links.first().waitFor()
     expect(await links.allTextContents()).toEqual([
       ...['General', 'Licence', 'Sign-in policy', 'Directory (LDAP)', 'Single sign-on', 'Mail', 'Webhook'],
-      ...['Steps of the gate', 'Uploads a minute', 'Vulnerability policy', 'Review', 'Engines', 'Vulnerability data'],
+      ...['Steps of the gate', 'Uploads a minute', 'Vulnerability policy', 'Script policy'],
+      ...['Review', 'Engines', 'Vulnerability data'],
       ...['Antivirus data', 'Signing', 'Developer uploads'],
     ])
     await page.getByRole('searchbox', { name: 'Search the settings' }).fill('fail_on')

@@ -115,8 +115,8 @@ function contentsOf(answer: ReadAnswer): Contents {
 }
 
 /**
- * Reads packages in threads of their own: requests go on meanwhile. A file that makes its reader hang, break or take all
- * memory ends that thread alone, and the package is read again without it.
+ * Reads packages in threads of their own: requests go on meanwhile. A file that makes its reader hang, break or take
+ * all memory ends that thread alone, and the package is read again without it.
  */
 export function createReading({
   incoming,

@@ -19,7 +19,7 @@ const tokens = new Map<string, string>()
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gh-vex-'))
-  const names = ['held', 'both', 'sent', 'again', 'later', 'mal', 'eyes']
+  const names = ['held', 'limits', 'both', 'sent', 'again', 'later', 'mal', 'eyes']
   const findings = {
     ...Object.fromEntries(names.map(name => [`${name} 1.0`, [SHELL]])),
     'both 1.0': [SHELL, OTHER],
@@ -211,6 +211,32 @@ test("nobody's word closes a record of malicious code", async () => {
   )
   expect(said.body).toMatchObject({ documents: [{ closes: [] }] })
   expect(await stateOf('mal')).not.toBe('published')
+})
+
+test('a token for uploads to one distribution may send a document there, which closes nothing', async () => {
+  const tokenFor = async (label: string, distributions: readonly string[], upload_only: boolean): Promise<void> => {
+    const made = await daemon.call<{ token: string }>('POST', '/auth/api-tokens', {
+      token: admin,
+      body: { name: label, role: 'maintainer', scopes: { distributions, upload_only } },
+    })
+    expect(made, made.text).toMatchObject({ status: 201 })
+    tokens.set(label, made.body.token)
+  }
+  await tokenFor('ci', ['jammy'], true)
+  await tokenFor('elsewhere', ['noble'], false)
+  await upload('limits')
+  expect(await put('limits', vex([statement('limits')]), 'elsewhere')).toMatchObject({
+    status: 403,
+    body: { code: 'outside_distribution' },
+  })
+  expect((await put('limits', vex([statement('limits')]), 'ci')).body).toMatchObject({
+    status: 'pending_review',
+    documents: [{ sent_by: 'ci', accepted_by: null }],
+  })
+  const [document] = await listed('limits')
+  const accept = `limits/1.0/vex/${document?.sha256}/accept`
+  expect(await ask('POST', accept, 'ci')).toMatchObject({ status: 403 })
+  expect(await ask('POST', accept, 'elsewhere')).toMatchObject({ body: { code: 'outside_distribution' } })
 })
 
 test('with four eyes the uploader of a package needs somebody else for a document', async () => {

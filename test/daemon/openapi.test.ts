@@ -97,6 +97,7 @@ test('a form has the fields that its route takes, and no others', () => {
     'POST /api/v1/upload/stream': upload,
     'POST /api/v1/upload/batch': [['component', 'distribution', 'file', 'sha256sums'], ['file'], false],
     'POST /api/v1/security/database': [['distribution', 'file', 'force'], ['file'], false],
+    'POST /api/v1/security/packages/{name}/{version}/vex': [['file'], ['file'], false],
     'PUT /api/v1/distributions/{codename}/documents/{kind}': [['file'], ['file'], false],
   })
   const { requestBody } = Object.fromEntries(operations())['PUT /incoming/{codename}/{filename}'] as Json

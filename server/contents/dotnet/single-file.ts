@@ -34,7 +34,7 @@ interface Entry {
   readonly packed: number
 }
 
-/** Source: the design of single-file bundles in dotnet/designs, `bundler.md`; versions 1, 2 and 6 */
+/** Source: "Bundler" among the designs of single-file apps in dotnet/designs; versions 1, 2 and 6 */
 function* entriesIn(header: Buffer): Generator<Entry> {
   let at = 0
   const take = (bytes: number): number => {

@@ -15,7 +15,8 @@ const MOST_PRODUCERS = 64 * 1024
 async function releaseIn(image: Image): Promise<string | undefined> {
   const section = sectionOf(image, 'producers')
   if (section === undefined) return undefined
-  return /\x02Go.(go1[\w.+ -]*)/s.exec((await bytesOf(image, section, MOST_PRODUCERS)).toString('latin1'))?.[1]
+  // the name `Go` with its length before it, then the version with its own
+  return /[^ -~]Go.(go1[\w.+ -]*)/s.exec((await bytesOf(image, section, MOST_PRODUCERS)).toString('latin1'))?.[1]
 }
 
 /** The modules between their marks; empty where there are none. @throws Malformed when they have no end */

@@ -70,7 +70,7 @@ const Document = Type.Object({
 const LIST = { ...NAMED, status: StateName, cve_status: Text, documents: Type.Array(Document) }
 const Change = Type.Unsafe<VexChange>(Type.Object({ ...LIST, previous_status: StateName, message: Text }))
 
-const DocumentParams = Type.Object({ ...NameVersion.properties, sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) })
+const DocumentParams = Type.Object({ ...NameVersion.properties, sha256: Type.String({ maxLength: 64 }) })
 const FAILS = ['unknown_distribution', 'package_not_found', 'version_not_found', 'ambiguous_version'] as const
 const WRITE_FAILS = [...FAILS, 'outside_distribution'] as const
 

@@ -34,3 +34,17 @@ test('capabilities in the pax header of a tar, whose bytes are no text', async (
     'srv/open world_writable_file folder, mode 0777',
   ])
 })
+
+test('keys let somebody log in where sshd and dropbear look for them', () => {
+  const entry = { type: 'file', mode: 0o644 } as const
+  const kinds = (path: string) => entryFacts(path, entry).map(({ kind }) => kind)
+  const read = [
+    'root/.ssh/authorized_keys',
+    'home/bob/.ssh/rc',
+    'var/lib/postgresql/.ssh/authorized_keys2',
+    'etc/ssh/authorized_keys/bob',
+    'etc/dropbear/authorized_keys',
+  ]
+  expect(read.flatMap(kinds)).toEqual(read.map(() => 'ssh_key_file'))
+  expect(kinds('usr/share/doc/r-cran-openssl/tests/keys/authorized_keys')).toEqual([])
+})

@@ -5,7 +5,11 @@ import { showLine } from './scan-script.ts'
 /** Where a file has a meaning by its place alone. Of several rows the first counts. */
 const PLACES: readonly (readonly [RegExp, InstallFactKind])[] = [
   [/^etc\/ld\.so\.preload$/, 'preload_file'],
-  [/^(?:root|home\/[^/]+)\/\.ssh\/|(?:^|\/)authorized_keys2?$|^etc\/ssh\/authorized_keys\//, 'ssh_key_file'],
+  // sshd(8), AUTHORIZED_KEYS FILE FORMAT, and dropbear(8): elsewhere nothing reads a file of that name
+  [
+    /^(?:root|home\/[^/]+)\/\.ssh\/|(?:^|\/)\.ssh\/authorized_keys2?$|^etc\/(?:ssh\/authorized_keys\/|(?:ssh|dropbear)\/authorized_keys2?$)/,
+    'ssh_key_file',
+  ],
   [/^(?:usr\/)?etc\/sudoers(?:$|\.d\/.)|^etc\/doas(?:\.conf$|\.d\/.)/, 'sudoers_file'],
   [
     /^etc\/apt\/(?:sources\.list|trusted\.gpg|keyrings\/.)|^usr\/share\/keyrings\/.|^etc\/(?:yum\.repos\.d|zypp\/repos\.d|pki\/rpm-gpg)\/.|^etc\/apk\/(?:repositories|keys\/.)/,

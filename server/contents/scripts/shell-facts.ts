@@ -202,6 +202,15 @@ function reads(command: Command, state: State): void {
 }
 
 /** What a command does beside running code: what it calls, what it writes and deletes. */
+/** `find /etc -delete`; where it asks for a name, some files go and the folder stays. */
+function deletesAll(name: string, texts: readonly string[]): boolean {
+  if (name !== 'find' || !texts.includes('-delete') || kindOfDeleted(texts[0] ?? '') !== 'deletes_outside') return false
+  if (texts.some(text => ['!', '-not', '-o', '-or', ','].includes(text))) return true
+  return !texts.some(
+    (text, at) => /^-i?(?:name|path|wholename|regex)$/.test(text) && /[^*.?]/.test(texts[at + 1] ?? ''),
+  )
+}
+
 function done(command: Command, plain: Plain, state: State): InstallFactKind[] {
   const { name, texts, assignments } = plain
   const words = [...command.words, ...command.redirects.map(({ target }) => target)].map(({ text }) => text)
@@ -219,9 +228,7 @@ function done(command: Command, plain: Plain, state: State): InstallFactKind[] {
     ...(words.some(text => /\/dev\/(?:tcp|udp)\/|\/inet\/(?:tcp|udp)\//.test(text))
       ? (['opens_connection'] as const)
       : []),
-    ...(name === 'find' && texts.includes('-delete') && kindOfDeleted(texts[0] ?? '') === 'deletes_outside'
-      ? (['deletes_outside'] as const)
-      : []),
+    ...(deletesAll(name, texts) ? (['deletes_outside'] as const) : []),
     ...(isSending(plain) ? (['sends_data'] as const) : []),
   ]
 }

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { configuration, cpe, match, nvdFile, nvdRecord } from '../../test/support/nvd.ts'
 import { osvRecord, osvZip } from '../../test/support/zip.ts'
 import { getDistribution, repositories } from '../../test/support/repositories.ts'
+import { whyOf } from '../core/why.ts'
 import type { FormatId } from '../core/identity.ts'
 import { getFormat } from '../formats/index.ts'
 import { EngineUnavailable, type ScanSubject } from './scanner.ts'
@@ -132,6 +133,11 @@ test('sources that were built in, and what is carried inside, are asked about as
   expect(findings.map(({ id, package: name }) => [id, name])).toEqual([
     ['CVE-2026-10001', 'glibc'],
     ['CVE-2026-10002', 'jinja2'],
+  ])
+  expect(whyOf(findings[0] ?? {})).toEqual([
+    'control says that pkg:deb/debian/glibc@2.36-9?arch=source is in the package (rule built-using).',
+    'It was looked up as glibc 2.36-9 in the data for debian-12.',
+    expect.stringContaining('DEBIAN-CVE-2026-10001'),
   ])
 })
 test('a package of the distribution is known by its source, and by a version that its advisories name', async () => {

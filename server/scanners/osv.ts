@@ -1,5 +1,6 @@
 import type { Distribution } from '../core/repository.ts'
-import type { Evidence, Finding } from '../core/findings.ts'
+import type { Evidence, Finding, FoundIn } from '../core/findings.ts'
+import { printPurl } from '../core/purl.ts'
 import type { Clock } from '../lib/clock.ts'
 import { joinCoverage } from './joined-coverage.ts'
 import {
@@ -22,7 +23,7 @@ import {
 import type { Database, Snapshot } from '../vulndb/store/database.ts'
 import { CARRIED, ecosystemOf, familyOf, NATIVE, spellName } from '../vulndb/match/ecosystems.ts'
 import { matchPackage, sayRows, sourceOf, type Said } from '../vulndb/match/match.ts'
-import type { Matched, PackageQuery } from '../vulndb/match/matching-rules.ts'
+import type { Matched, PackageQuery, Versioned } from '../vulndb/match/matching-rules.ts'
 import type { Orders } from '../vulndb/versions/orders.ts'
 import { rateFinding } from '../vulndb/match/rate.ts'
 
@@ -124,6 +125,21 @@ function dated<T extends { readonly evidence?: readonly Evidence[] }>(finding: T
     }),
   }
 }
+
+/** A source that the package says was built into it: `Built-Using`, `Static-Built-Using`. */
+const builtIn = (ecosystem: string, { name, version }: Versioned): FoundIn => ({
+  purl: printPurl({
+    type: 'deb',
+    namespace: ecosystem.replace(/-.*$/, ''),
+    name,
+    version,
+    qualifiers: { arch: 'source' },
+  }),
+  path: 'control',
+  rule: 'built-using',
+  confidence: 'certain',
+  presence: 'shipped',
+})
 
 /** `isNamed`: some advisory is about the package, whether it applies or not. */
 interface Asked extends Matched {
@@ -236,7 +252,7 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
       const { name: source, version } = sourceOf(own)
       const built = (subject.about.built_using ?? [])
         .filter(one => one.name !== source || one.version !== version)
-        .map(source => ({ ecosystem: own.ecosystem, ...source }))
+        .map(one => ({ ecosystem: own.ecosystem, ...one, at: builtIn(own.ecosystem, one) }))
       // libraries inside have advisories of their own, also where the distribution has none
       const queries: readonly (PackageQuery & Pick<EmbeddedPackage, 'at' | 'cleared'>)[] = [
         ...(isKnown ? [own, ...built] : []),

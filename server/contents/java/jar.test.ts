@@ -460,6 +460,13 @@ describe('what is read of it', () => {
     ])
   })
 
+  test('what a pom.properties leaves out stands in its path', async () => {
+    const entry = 'META-INF/maven/com.github.jnr/jnr-x86asm/pom.properties'
+    expect(await printed('jruby-core.jar', buildZip([{ name: entry, body: 'version=1.0.2\n' }]))).toEqual([
+      'com.github.jnr:jnr-x86asm@1.0.2 pom-properties',
+    ])
+  })
+
   test.each([
     ['xercesImpl-2.12.0.jar', 'org/apache/xerces/impl/', ['xerces:xercesImpl@2.12.2 manifest-section']],
     ['xalan2-2.12.2.jar', 'org/apache/xalan/', ['xalan:xalan@2.12.2 manifest-section']],

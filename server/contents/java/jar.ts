@@ -130,7 +130,8 @@ async function statedBy(file: OpenFile, member: ZipMember): Promise<Stated[]> {
       .map(([, artifact = '', version = '']) => ({ group: 'io.netty', artifact, version, rule: 'version-file', entry }))
   const isXml = entry.endsWith('.xml')
   const text = await textOf(file, member, isXml ? MAX_POM : MAX_PROPERTIES)
-  const self = isXml ? readPomXml(text).self : readPomProperties(text)
+  const [, group = '', artifact = ''] = POM.exec(entry) ?? []
+  const self = isXml ? readPomXml(text).self : readPomProperties(text, { group, artifact })
   return self === undefined ? [] : [{ ...self, rule: isXml ? 'pom-xml' : 'pom-properties', entry }]
 }
 

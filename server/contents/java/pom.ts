@@ -1,5 +1,5 @@
 import { malformed } from '../../lib/limited.ts'
-import type { Release } from './coordinates.ts'
+import type { Coordinates, Release } from './coordinates.ts'
 
 const FIELD = /^[ \t]*(groupId|artifactId|version)[ \t]*[=:][ \t]*(\S+)[ \t]*$/gm
 
@@ -12,12 +12,16 @@ function release(group: string | undefined, artifact: string | undefined, versio
 }
 
 /**
- * What Maven writes into each archive that it builds. Undefined where a field is missing. Source: maven.apache.org,
- * Maven Archiver, "pom.properties content"
+ * What Maven writes into each archive that it builds. Undefined where a field is missing that `place`, the folders it
+ * lies in, does not say. Source: maven.apache.org, Maven Archiver, "pom.properties content"
  */
-export function readPomProperties(text: string): Release | undefined {
+export function readPomProperties(text: string, place: Partial<Coordinates> = {}): Release | undefined {
   const fields = new Map([...text.replaceAll('\r', '').matchAll(FIELD)].map(([, key = '', value = '']) => [key, value]))
-  return release(fields.get('groupId'), fields.get('artifactId'), fields.get('version'))
+  return release(
+    fields.get('groupId') ?? place.group,
+    fields.get('artifactId') ?? place.artifact,
+    fields.get('version'),
+  )
 }
 
 /** A dependency as a pom.xml wants it. */

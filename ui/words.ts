@@ -71,12 +71,12 @@ const PUBLICATION: Readonly<Record<State, Mark>> = {
 export const NO_MARKS: readonly StepMark[] = STEPS.map(({ id, word }) => ({ id, word, mark: 'waiting', said: '' }))
 
 /**
- * What the server said, as marks. Steps that were not reached wait; publication follows from the state. What came
- * before scripts were looked at has no mark for them.
+ * What the server said, as marks. Steps that were not reached wait; publication follows from the state. A package
+ * without scripts has no mark for them.
  */
 export function gateMarks({ steps, publication }: Gone, state: State): StepMark[] {
-  const isOlder = steps.some(({ name }) => name === 'signature') && !steps.some(({ name }) => name === 'scripts')
-  return NO_MARKS.filter(({ id }) => !isOlder || id !== 'scripts').map(waiting => {
+  const hasNone = steps.some(({ name }) => name === 'signature') && !steps.some(({ name }) => name === 'scripts')
+  return NO_MARKS.filter(({ id }) => !hasNone || id !== 'scripts').map(waiting => {
     const step = steps.find(one => one.name === waiting.id)
     if (step !== undefined) return { ...waiting, mark: markOf(step, state), said: step.message }
     return waiting.id === 'publish' ? { ...waiting, mark: PUBLICATION[state], said: publication } : waiting

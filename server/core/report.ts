@@ -1,7 +1,10 @@
 import type { Denied, Finding } from './findings.ts'
 import type { InstallRecord } from './install-facts.ts'
 
-/** The gate's steps in the specification's order; `scripts` is one of ours. */
+/**
+ * The gate's steps in the specification's order; `scripts` is one of ours, and is told only where installing a package
+ * does more than to put plain files in their places.
+ */
 export const STEP_NAMES = [
   'format',
   'provenance',
@@ -83,3 +86,7 @@ export interface Report {
   /** The cause of a failure decides the state: malware and policy blocks are quarantined, the rest is rejected. */
   readonly quarantine?: boolean
 }
+
+/** Whether a report is left out: clients of the specification's steps hear of scripts where there are any. */
+export const saysNothing = ({ step, outcome, verdict, since }: Report): boolean =>
+  step === 'scripts' && outcome === 'ok' && verdict === 'plain' && since === undefined

@@ -1,5 +1,5 @@
 import type { Verdict } from '../core/policy.ts'
-import type { Report } from '../core/report.ts'
+import { saysNothing, type Report } from '../core/report.ts'
 import type { Step, Subject } from './subject.ts'
 
 /** Turns reports into a verdict: `core/policy.ts` with the policy and mode of this run. */
@@ -18,6 +18,7 @@ export async function* examine(
   for (const step of run.steps) {
     run.signal.throwIfAborted()
     const report = await step.run(run.subject, run.signal)
+    if (saysNothing(report)) continue
     reports.push(report)
     yield report
     if (report.outcome === 'failed') break

@@ -80,6 +80,7 @@ export function scriptsStep({ db, contents: kept }: ScriptsDeps): Step {
     const before = await findPrevious(db, ALL_SEEING, { ...identity, codename: subject.distribution.codename })
     const known = before === undefined ? undefined : await kept.known(before)
     if (before === undefined || known === undefined) return undefined
+    if (now.install === undefined && known.install === undefined) return undefined
     return { version: before.ref.version, said: sayChanges(changesBetween(known, now)) }
   }
 

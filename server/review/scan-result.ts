@@ -1,7 +1,7 @@
 import { mergeFindings, worst, type Finding } from '../core/findings.ts'
 import type { Iso } from '../core/identity.ts'
 import { transition, type Manifest, type State } from '../core/manifest.ts'
-import type { Report } from '../core/report.ts'
+import { saysNothing, type Report } from '../core/report.ts'
 import { newFindings } from '../core/review.ts'
 
 /** The ids of findings, each once. */
@@ -58,7 +58,7 @@ export function withScan(before: Manifest, reports: readonly Report[], now: Iso)
   const after: Manifest = {
     ...rest,
     changed_at: now,
-    reports: [...replaced, ...added],
+    reports: [...replaced, ...added].filter(report => !saysNothing(report)),
     findings,
     ...(severity === undefined ? {} : { worst: severity }),
     ...(gone.length === 0 && before.review === undefined ? {} : { review: { ...before.review, gone } }),

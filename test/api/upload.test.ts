@@ -120,7 +120,6 @@ describe('an upload over HTTP', () => {
       'provenance',
       'antivirus',
       'vulnerabilities',
-      'scripts',
       'signature',
       'dependencies',
     ])
@@ -172,21 +171,26 @@ describe('an upload over HTTP', () => {
     expect(packages.filter(({ Package }) => Package === 'torn')).toMatchObject([{ SHA256: sha256(first) }])
   })
 
+  test('over /upload/stream tells of scripts where a package has any', async () => {
+    const scripts = { postinst: '#!/bin/sh\nsystemctl restart ssh\n' }
+    const answer = await post(formOf(await buildDeb({ name: 'scripted', version: '1', scripts })), '/upload/stream')
+    const events = eventsOf(answer.text)
+    const steps = [
+      ...['format', 'provenance', 'antivirus', 'vulnerabilities'],
+      ...['scripts', 'signature', 'dependencies', 'publish'],
+    ]
+    expect(events.filter(({ status }) => status === 'running').map(({ step }) => step)).toEqual(steps)
+    expect(
+      events.filter(({ step, status }) => step !== undefined && status !== 'running').map(({ step }) => step),
+    ).toEqual(steps)
+  })
+
   test('over /upload/stream tells every step as it runs, then the publication, then what /upload/ would have answered', async () => {
     const answer = await post(formOf(await buildDeb({ name: 'streamed', version: '1' })), '/upload/stream')
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/)
     const events = eventsOf(answer.text)
-    const steps = [
-      'format',
-      'provenance',
-      'antivirus',
-      'vulnerabilities',
-      'scripts',
-      'signature',
-      'dependencies',
-      'publish',
-    ]
+    const steps = ['format', 'provenance', 'antivirus', 'vulnerabilities', 'signature', 'dependencies', 'publish']
     expect(events.filter(({ status }) => status === 'running').map(({ step }) => step)).toEqual(steps)
     expect(
       events.filter(({ step, status }) => step !== undefined && status !== 'running').map(({ step }) => step),

@@ -50,7 +50,7 @@ export const uploads = contract({
   },
   'POST /upload/stream': {
     summary: 'Uploads a package and streams what each step of the gate finds, then the result.',
-    details: `${FORM} Events are \`step\` with \`name\` (format, provenance, antivirus, cve, gpg, dependencies, publish), \`label\`, \`status\` (running, done, warn, error), \`message\` and \`detail\`; then \`result\`, or \`error\` with a refusal; the last line is always \`data: done|DONE\`.`,
+    details: `${FORM} Events are \`step\` with \`name\` (format, provenance, antivirus, cve, scripts where the package has any, gpg, dependencies, publish), \`label\`, \`status\` (running, done, warn, error), \`message\` and \`detail\`; then \`result\`, or \`error\` with a refusal; the last line is always \`data: done|DONE\`.`,
     access: 'uploader+',
     scoped: 'upload',
     limit: { bucket: 'upload', perMinute: 20, settings: 'upload_limits' },

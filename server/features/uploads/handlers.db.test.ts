@@ -45,7 +45,6 @@ describe('an upload', () => {
       ['provenance', true, false],
       ['antivirus', true, false],
       ['vulnerabilities', true, false],
-      ['scripts', true, false],
       ['signature', true, false],
       ['dependencies', true, true],
     ])

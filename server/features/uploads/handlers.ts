@@ -153,14 +153,16 @@ async function* told(
     let next = await steps.next()
     while (next.done !== true) {
       const report = next.value
+      if (report.step !== running || running === 'scripts') yield runningEvent(report.step)
       yield stepEvent(report)
       running = report.outcome === 'failed' ? undefined : STEP_NAMES[STEP_NAMES.indexOf(report.step) + 1]
-      if (running !== undefined) yield runningEvent(running)
+      // it may have nothing to say
+      if (running !== undefined && running !== 'scripts') yield runningEvent(running)
       next = await steps.next()
     }
     const changed = next.value
     record(deps, changed)
-    if (running !== undefined) yield knownEvent(running)
+    if (running !== undefined && running !== 'scripts') yield knownEvent(running)
     if (changed.outcome === 'created') yield runningEvent('publish')
     const reply = await replyOf(changed, { waitMs, settings: deps.settings.now() })
     if (changed.outcome === 'created') yield publishEvent(reply)

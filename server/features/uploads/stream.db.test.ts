@@ -30,8 +30,6 @@ describe('the stream', () => {
       'antivirus done',
       'cve running',
       'cve done',
-      'scripts running',
-      'scripts done',
       'gpg running',
       'gpg done',
       'dependencies running',

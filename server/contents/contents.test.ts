@@ -133,7 +133,8 @@ describe('what a package carries', () => {
     const presenceOf = async (files: Readonly<Record<string, FileSpec>>, limits: Partial<typeof LIMITS> = {}) =>
       (await contentsOf({ ...metadata, ...files }, limits)).components.map(({ presence }) => presence)
     expect(await presenceOf({ [`${site}/other/a.py`]: 'x' })).toEqual(['declared'])
-    expect(await presenceOf({ [`${site}/left/a.py`]: 'x' })).toEqual(['shipped'])
+    for (const code of ['left/a.py', 'left.cpython-311-x86_64-linux-gnu.so', 'left.abi3.so'])
+      expect(await presenceOf({ [`${site}/${code}`]: 'x' })).toEqual(['shipped'])
     const record = 'src/real.py,sha256=x,1\nleft-1.0.dist-info/RECORD,,\n'
     const elsewhere = { [`${site}/left-1.0.dist-info/RECORD`]: record }
     expect(await presenceOf(elsewhere)).toEqual(['declared'])

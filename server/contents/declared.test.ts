@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { findings, purls } from '../../test/support/contents.ts'
 import { dartReaders } from './dart/readers.ts'
+import { erlangReaders } from './erlang/readers.ts'
 import { githubReaders } from './github/readers.ts'
 import { goModReaders } from './go/go-mod.ts'
 import { haskellReaders } from './haskell/readers.ts'
@@ -10,6 +11,7 @@ import { swiftReaders } from './swift/readers.ts'
 
 const READERS = [
   ...dartReaders,
+  ...erlangReaders,
   ...githubReaders,
   ...goModReaders,
   ...haskellReaders,
@@ -191,3 +193,21 @@ test('hostile text is read in time', async () => {
       await read(path, path.startsWith('.github') ? text.slice(0, 2 ** 20) : text)
   }
 }, 20_000)
+
+test('libraries where pub, GHC, Hex and Debian put their source or what was compiled of it', async () => {
+  expect(
+    await names('root/.pub-cache/hosted/pub.dev/http-0.12.2/pubspec.yaml', 'name: http\nversion: 0.12.2\n'),
+  ).toEqual(['pkg:pub/http@0.12.2 shipped certain'])
+  expect(await names('root/hosted/pub.dev/http-0.12.2/pubspec.yaml', 'name: other\n')).toEqual([])
+  const registered = 'name:                 aeson\nversion:              1.5.6.0\nid: aeson-1.5.6.0-abc\n'
+  expect(await names('var/lib/ghc/package.conf.d/aeson-1.5.6.0.conf', registered)).toEqual([
+    'pkg:hackage/aeson@1.5.6.0 shipped certain',
+  ])
+  expect(await names('var/lib/ghc/package.conf.d/x.conf', 'name: aeson\n')).toEqual([])
+  const hex = '{<<"name">>,<<"plug">>}.\n{<<"version">>,<<"1.3.4">>}.\n'
+  expect(await names('opt/a/deps/plug/hex_metadata.config', hex)).toEqual(['pkg:hex/plug@1.3.4 shipped certain'])
+  const crate = '[package]\nname = "time"\nversion = "0.1.43"\n'
+  expect(await names('usr/share/cargo/registry/time-0.1.43/Cargo.toml', crate)).toEqual([
+    'pkg:cargo/time@0.1.43 shipped certain',
+  ])
+})

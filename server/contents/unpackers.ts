@@ -1,6 +1,8 @@
 import { cpio, deb, rpm, tar } from './archives/archives.ts'
 import { asar } from './archives/asar.ts'
 import { compressed } from './archives/compressed.ts'
+import { phar } from './archives/phar.ts'
+import { script } from './archives/script.ts'
 import { unknown } from './archives/unknown.ts'
 import { zip } from './archives/zip.ts'
 import { singleFile } from './dotnet/single-file.ts'
@@ -17,6 +19,8 @@ export const UNPACKERS: readonly Unpacker[] = [
   deb,
   rpm,
   asar,
+  script,
+  phar,
   pyInstaller,
   singleFile,
   nativeImage,

@@ -60,12 +60,16 @@ function whyNot(error: unknown): string {
   return `It could not be read to its end: ${why.replace(/\.$/, '')}.`
 }
 
+/** What Python calls a module of C: with the interpreter it is for, or without. */
+const EXTENSION = /\.(?:cpython-\w+(?:-[\w-]+)?|abi3|pypy\d+-[\w-]+)\.so$/
+
 /** The paths of a package, to look up whether something is there. */
 function createPaths() {
   const paths = new Set<string>()
   const folders = new Set<string>()
   const add = (path: string): void => {
     paths.add(path)
+    if (path.endsWith('.so')) paths.add(path.replace(EXTENSION, '.so'))
     for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
       const folder = path.slice(0, at)
       if (folders.has(folder)) return

@@ -202,9 +202,8 @@ describe('an archive that readers see differently is named', () => {
       components: [{ path: `opt/a.tar!/x.jar!/${POM}` }],
       unopened: [{ why: 'It could not be read to its end: the tar goes on behind its end mark.' }],
     })
-    const cpio = Buffer.concat([CPIO_END, cpioEntry({ name: 'x', mode: 0o100644, body: jar, ino: 1 })])
-    expect(whys(await inside('a.cpio', cpio))).toEqual([
-      'opt/a.cpio: It could not be read to its end: the cpio goes on behind its last entry.',
+    expect(whys(await inside('a.cpio', Buffer.concat([CPIO_END, Buffer.from('more')])))).toEqual([
+      'opt/a.cpio: It could not be read to its end: something that is no archive follows the last entry.',
     ])
     expect(whys(await inside('a.tar.gz', Buffer.concat([gzipSync(tar([])), Buffer.from('more')])))).toHaveLength(1)
   })

@@ -1,8 +1,10 @@
 import { AR_MAGIC, listAr } from '../../lib/ar.ts'
+import { isZero } from '../../lib/collector.ts'
 import { malformed } from '../../lib/limited.ts'
 import { fileWithin } from '../open-file.ts'
 import type { OpenFile, Unpacker } from '../reader.ts'
-import { sourceOfFile } from '../source.ts'
+import { sourceOfFile, type Source } from '../source.ts'
+import { isCompressed } from './compressed.ts'
 import { cpioFiles, isCpio } from './cpio.ts'
 import { isTar, tarFiles } from './tar.ts'
 
@@ -15,11 +17,33 @@ export const tar: Unpacker = {
   files: (file, room) => tarFiles(sourceOfFile(file), limitsOf(file, room.limits.entries)),
 }
 
-/** Archives of the form newc, as the payload of an .rpm and initial file systems are. */
+/** Where something follows the zeros that a cpio ends with. */
+async function nextAfter(source: Source, size: number): Promise<number | undefined> {
+  let first: number | undefined
+  let passed = 0
+  for await (const bytes of source.rest()) {
+    if (first === undefined && !isZero(bytes)) first = passed + bytes.findIndex(byte => byte !== 0)
+    passed += bytes.length
+  }
+  return first === undefined ? undefined : size - passed + first
+}
+
+/**
+ * Archives of the form newc, as the payload of an .rpm and initial file systems are. The latter are several archives,
+ * one behind the other, each compressed or not. Source: docs.kernel.org, "initramfs buffer format"
+ */
 export const cpio: Unpacker = {
   id: 'cpio',
   wants: ({ head }) => isCpio(head),
-  files: (file, room) => cpioFiles(sourceOfFile(file), limitsOf(file, room.limits.entries)),
+  async *files(file, room) {
+    const source = sourceOfFile(file)
+    yield* cpioFiles(source, { ...limitsOf(file, room.limits.entries), goesOn: true })
+    const offset = await nextAfter(source, file.size)
+    if (offset === undefined) return
+    const next = await fileWithin(file, { path: `${file.path}!/archive`, offset, size: file.size - offset })
+    if (!isCpio(next.head) && !isCompressed(next)) malformed('something that is no archive follows the last entry')
+    yield next
+  },
 }
 
 const DEB = `${AR_MAGIC}debian-binary`

@@ -18,19 +18,26 @@ function field(header: Buffer, n: number): number {
     : malformed(`a cpio header holds ${quote(digits)} where a number belongs`)
 }
 
-/** @throws Malformed when something follows the last entry, as in initial file systems of several archives */
+/** @throws Malformed when something follows the last entry */
 async function mustEnd(source: Source): Promise<void> {
   for await (const bytes of source.rest()) if (!isZero(bytes)) malformed('the cpio goes on behind its last entry')
 }
 
+export interface CpioOptions {
+  /** Before each path: empty, or `app.cpio!/`. */
+  readonly place: string
+  readonly entries: number
+  /** The source is left behind the last entry, whatever follows. */
+  readonly goesOn?: boolean
+}
+
 /**
  * The files of a cpio in its order. Source: cpio(5), "New ASCII Format"
- * @param place  before each path: empty, or `app.cpio!/`
  * @throws Malformed where it is damaged
  */
 export async function* cpioFiles(
   source: Source,
-  { place, entries }: { readonly place: string; readonly entries: number },
+  { place, entries, goesOn = false }: CpioOptions,
 ): AsyncGenerator<OpenFile | OtherMember> {
   for (let n = 0; n <= entries; n++) {
     const header = (await source.take(HEADER)) ?? malformed('the cpio is cut off')
@@ -39,7 +46,7 @@ export async function* cpioFiles(
     if (nameSize < 1 || nameSize > MAX_NAME) malformed(`the cpio holds a name of ${nameSize} bytes`)
     const name = ((await source.take(nameSize)) ?? malformed('the cpio is cut off')).toString('utf8', 0, nameSize - 1)
     await source.skip(padded(HEADER + nameSize) - HEADER - nameSize)
-    if (name === TRAILER) return mustEnd(source)
+    if (name === TRAILER) return goesOn ? undefined : mustEnd(source)
     const path = `${place}${cleanPath(name)}`
     const type = typeOfMode(mode)
     const entry = { type: type ?? 'file', mode: mode & 0o7777 } as const

@@ -50,5 +50,18 @@ const pubspecLock = textReader({
   },
 })
 
-/** What programs of Dart and Flutter want; compiled ones do not say what is in them. */
-export const dartReaders: readonly Reader[] = [pubspecLock]
+/** A package in pub's cache: its folder says what it is. Source: dart.dev, tools, pub, cmd, pub cache */
+const cached = textReader({
+  id: 'pub-cache',
+  path: /(?:^|\/)hosted\/[^/]+\/\w+-\d[^/]*\/pubspec\.yaml$/,
+  most: 2 ** 20,
+  *read(text, path) {
+    const [, name = '', version = ''] = /\/(\w+)-(\d[^/]*)\/pubspec\.yaml$/.exec(path) ?? []
+    const [, own] = /^name:[ \t]{0,20}["']?(\w{1,100})/m.exec(text) ?? []
+    if (own === name)
+      yield { type: 'pub', name, version, presence: 'shipped', rule: 'pub-cache', confidence: 'certain' }
+  },
+})
+
+/** What pub fetched, and what programs of Dart and Flutter want; compiled ones do not say what is in them. */
+export const dartReaders: readonly Reader[] = [cached, pubspecLock]

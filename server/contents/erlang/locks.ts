@@ -15,6 +15,18 @@ export const mixLock = textReader({
   },
 })
 
+/** A package that Hex has unpacked into `deps/`. Source: github.com/hexpm/specifications, package_metadata.md */
+export const hexMetadata = textReader({
+  id: 'hex-metadata',
+  path: /(?:^|\/)hex_metadata\.config$/,
+  most: 4 * 2 ** 20,
+  *read(text) {
+    const [, name = ''] = /^\{<<"name">>, ?<<"(\w{1,100})">>\}\./m.exec(text) ?? []
+    const [, version = ''] = /^\{<<"version">>, ?<<"([^"\n]{1,100})">>\}\./m.exec(text) ?? []
+    yield* hexFound(name, version, { presence: 'shipped', rule: 'hex-metadata' })
+  },
+})
+
 /** `rebar.lock`: `{<<"key">>,{pkg,<<"name">>,<<"version">>},0}`. Source: rebar3.org, dependencies, lock files */
 export const rebarLock = textReader({
   id: 'rebar-lock',

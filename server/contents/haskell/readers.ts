@@ -35,5 +35,17 @@ const stackLock = textReader({
   },
 })
 
-/** What programs of Haskell want; compiled ones do not say what is in them. */
-export const haskellReaders: readonly Reader[] = [cabalFreeze, stackLock]
+/** A library in GHC's database of packages. Source: downloads.haskell.org, GHC user's guide, "Package databases" */
+const registered = textReader({
+  id: 'ghc-package',
+  path: /(?:^|\/)package\.conf\.d\/[^/]+\.conf$/,
+  most: 2 ** 20,
+  *read(text) {
+    const [, name = ''] = /^name:[ \t]{0,40}([A-Za-z][\w-]{0,100})[ \t]{0,40}\r?$/m.exec(text) ?? []
+    const [, version = ''] = /^version:[ \t]{0,40}(\d[\d.]{0,100})[ \t]{0,40}\r?$/m.exec(text) ?? []
+    if (name !== '' && version !== '') yield { ...hackage(name, version, 'ghc-package'), presence: 'shipped' }
+  },
+})
+
+/** Libraries of Haskell, and what its programs want: compiled ones do not say what is in them. */
+export const haskellReaders: readonly Reader[] = [registered, cabalFreeze, stackLock]

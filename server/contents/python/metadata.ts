@@ -58,7 +58,7 @@ function recorded(text: string, site: string): string[] {
 function modules(text: string, site: string): string[] {
   const places: string[] = []
   for (const line of linesOf(text)) {
-    if (/^[\w./]+$/.test(line)) places.push(site + line, `${site}${line}.py`)
+    if (/^[\w./]+$/.test(line)) places.push(site + line, `${site}${line}.py`, `${site}${line}.so`)
     if (places.length >= MOST_PLACES) break
   }
   return places

@@ -39,5 +39,5 @@ export function codePlaces(folder: string, project: string): string[] {
   const stems = [project, lower, short].filter(stem => stem !== '')
   const spelled = stems.flatMap(stem => [stem.replace(/[-.]/g, '_'), stem.replace(/[-.]/g, '/'), stem])
   const names = new Set([...spelled, ...(IMPORTED[lower.replace(/[._]/g, '-')] ?? [])])
-  return [...names].flatMap(name => [`${folder}${name}`, `${folder}${name}.py`])
+  return [...names].flatMap(name => [`${folder}${name}`, `${folder}${name}.py`, `${folder}${name}.so`])
 }

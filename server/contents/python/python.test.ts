@@ -15,7 +15,7 @@ describe('dist-info', () => {
         ...REQUESTS,
         presence: 'shipped',
         rule: 'python-metadata',
-        needs: [`${SITE}requests`, `${SITE}requests.py`],
+        needs: [`${SITE}requests`, `${SITE}requests.py`, `${SITE}requests.so`],
       },
     ])
   })
@@ -50,7 +50,7 @@ describe('dist-info', () => {
       { ...row, needs: ['bin/tool', 'v/re"q,s/a.py', 'v/requests/b.py'] },
     ])
     expect(await read('v/requests-2.19.0.dist-info/top_level.txt', 'requests\n_x\n')).toEqual([
-      { ...row, needs: ['v/requests', 'v/requests.py', 'v/_x', 'v/_x.py'] },
+      { ...row, needs: ['v/requests', 'v/requests.py', 'v/requests.so', 'v/_x', 'v/_x.py', 'v/_x.so'] },
     ])
     expect(await read('v/requests-2.19.0.dist-info/RECORD', 'requests-2.19.0.dist-info/WHEEL,,\n')).toEqual([])
   })
@@ -99,7 +99,7 @@ test('vendor.txt is what pip carries, where the folder of each is there', async 
 
 test('pkg_resources alone, as in pip, is not setuptools', async () => {
   expect(await read('opt/pip/_vendor/vendor.txt', 'setuptools==44.0.0\n')).toMatchObject([
-    { name: 'setuptools', needs: ['opt/pip/_vendor/setuptools', 'opt/pip/_vendor/setuptools.py'] },
+    { name: 'setuptools', needs: ['', '.py', '.so'].map(end => `opt/pip/_vendor/setuptools${end}`) },
   ])
 })
 

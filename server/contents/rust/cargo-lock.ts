@@ -36,7 +36,9 @@ const VENDORED = /(?:^|\/)vendor\/[^/]+\/Cargo\.toml$/
 export const crateSource = textReader({
   id: 'crate-source',
   path: path =>
-    /(?:\.crate!\/|(?:^|\/)registry\/src\/[^/]+\/)[^/]+-\d[^/]*\/Cargo\.toml$/.test(path) || VENDORED.test(path),
+    /(?:\.crate!\/|(?:^|\/)(?:registry\/src\/[^/]+|usr\/share\/cargo\/registry)\/)[^/]+-\d[^/]*\/Cargo\.toml$/.test(
+      path,
+    ) || VENDORED.test(path),
   most: 2 ** 20,
   *read(text, path) {
     const needs = VENDORED.test(path) ? { needs: [`${folderOf(path)}.cargo-checksum.json`] } : {}

@@ -83,6 +83,16 @@ const VERSIONED = /-\d[^/]*\.egg-info(?:\/PKG-INFO)?$/
 const EGG = /(?:\.egg(?:!)?|!)\/EGG-INFO\/PKG-INFO$/
 const SOURCE_RELEASE = /!\/[^/!]+-\d[^/!]*\/PKG-INFO$/
 
+/**
+ * Records that say themselves that they are about libwebp in the wheels of Pillow, imagecodecs and OpenCV. Source: the
+ * PyPI advisory database, PYSEC-2023-174 and following
+ */
+const IN_WHEELS = {
+  ids: ['174', '175', '181', '182', '183', '184'].map(n => `PYSEC-2023-${n}`),
+  why: 'It was not installed from a wheel, whose libraries this is about.',
+} as const
+const BUNDLES_WEBP = /^(?:pillow|imagecodecs|opencv(?:-contrib)?-python(?:-headless)?)$/i
+
 /** Installed by setuptools, an egg, or a source release; `.egg-info` in a source tree only says what it would be. */
 const packageInfo = textReader({
   id: 'python-package-info',
@@ -92,7 +102,8 @@ const packageInfo = textReader({
     if (headers === undefined) return []
     const isThere = [INSTALLED, VERSIONED, EGG, SOURCE_RELEASE].some(rule => rule.test(path))
     const presence = isThere ? 'shipped' : 'declared'
-    return pypiFound(headers.name, headers.version, { presence, rule: 'python-package-info' })
+    const cleared = BUNDLES_WEBP.test(headers.name) && path.includes('.egg-info') ? { cleared: IN_WHEELS } : {}
+    return pypiFound(headers.name, headers.version, { presence, rule: 'python-package-info', ...cleared })
   },
 })
 

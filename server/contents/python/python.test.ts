@@ -97,6 +97,16 @@ test('vendor.txt is what pip carries, where the folder of each is there', async 
   ])
 })
 
+test('what setuptools installed is no wheel, and has not the libraries of one', async () => {
+  const pillow = 'Metadata-Version: 2.1\nName: Pillow\nVersion: 9.4.0\n'
+  expect(await read('usr/lib/python3/dist-packages/Pillow-9.4.0.egg-info/PKG-INFO', pillow)).toMatchObject([
+    { name: 'Pillow', version: '9.4.0', cleared: { ids: expect.arrayContaining(['PYSEC-2023-175']) as unknown } },
+  ])
+  expect(await read('opt/a/requests-2.19.0.egg-info', METADATA)).toEqual([
+    { ...REQUESTS, presence: 'shipped', rule: 'python-package-info' },
+  ])
+})
+
 test('pkg_resources alone, as in pip, is not setuptools', async () => {
   expect(await read('opt/pip/_vendor/vendor.txt', 'setuptools==44.0.0\n')).toMatchObject([
     { name: 'setuptools', needs: ['', '.py', '.so'].map(end => `opt/pip/_vendor/setuptools${end}`) },

@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises'
+import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rename, rm, statfs, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -195,6 +195,16 @@ async function ensureDatabase(socket: string): Promise<void> {
   }
 }
 
+/** PostgreSQL writes a segment of its log before it serves: 16 MB. */
+const ROOM_TO_START = 16 * 2 ** 20
+const NO_ROOM =
+  'the disk below REPOS_ROOT is full, and the database cannot start without 16 MB. Free some space there, then start again; nothing is lost'
+
+async function isFull(folder: string): Promise<boolean> {
+  const { bavail, bsize } = await statfs(folder)
+  return bavail * bsize < ROOM_TO_START
+}
+
 /** The pause before a server that ended is started again: short at first, then longer. */
 const REVIVE_MS = 100
 const REVIVE_MAX_MS = 5_000
@@ -223,7 +233,7 @@ export async function startEmbedded({
   const removeSocket = (): Promise<void> => rm(socket, { recursive: true, force: true })
   let child = await launch(runner, folder, socket, durable).catch(async (error: unknown) => {
     await removeSocket()
-    throw error
+    throw (await isFull(folder)) ? new Error(NO_ROOM, { cause: error }) : error
   })
   let stopping = false
   let ended = endOf(child)

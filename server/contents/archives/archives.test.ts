@@ -39,7 +39,9 @@ function contentsOf(files: readonly TarSpec[] | Buffer, limits: Partial<typeof L
 }
 const inside = (name: string, body: Buffer, limits: Partial<typeof LIMITS> = {}) =>
   contentsOf([{ name: `./opt/${name}`, body }], limits)
-const placesOf = ({ components }: Contents): string[] => components.map(({ purl, path }) => `${purl} ${path}`)
+/** Without the rows of inner packages themselves. */
+const placesOf = ({ components }: Contents): string[] =>
+  components.filter(({ purl }) => !/^pkg:(?:deb|rpm|apk)\//.test(purl)).map(({ purl, path }) => `${purl} ${path}`)
 
 const POM = 'META-INF/maven/g/a/pom.properties'
 const pom = { name: POM, body: 'groupId=g\nartifactId=a\nversion=1\n' }

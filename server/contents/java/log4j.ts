@@ -126,7 +126,7 @@ const MANAGER = 'net/JndiManager.class'
 /** Only log4j-core has a class of this name there. */
 const SIGN = 'lookup/Interpolator.class'
 
-const printOf = (member: ZipMember | undefined): string =>
+const printOf = (member: Pick<ZipMember, 'crc' | 'size'> | undefined): string =>
   member === undefined ? '' : `${member.crc.toString(16).padStart(8, '0')}/${member.size}`
 
 function byNames(has: (name: string) => boolean): string {
@@ -158,6 +158,10 @@ export function findLog4j(members: readonly ZipMember[]): Log4j[] {
       return { folder, version, isExact: true, versions: rows.flatMap(({ versions }) => versions), hasJndiLookup }
     })
 }
+
+/** The releases whose JndiManager has this CRC-32 and size, the newest last. */
+export const releasesWith = (crc: number, size: number): readonly string[] =>
+  ROWS.findLast(({ manager }) => manager === printOf({ crc, size }))?.versions ?? []
 
 /** Whether the table has the classes of this release. */
 export const isKnownLog4j = (version: string): boolean => ROWS.some(({ versions }) => versions.includes(version))

@@ -93,7 +93,7 @@ test('what is not signed is refused where a key is pinned, and taken where none 
   expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('only a bundle can be signed')])
   expect(await vulndb('elsewhere', ['import', join(folder, 'feeds')])).toMatchObject({
     code: 0,
-    out: expect.stringContaining('osv/Debian: 1 records'),
+    out: expect.stringContaining('osv/Debian: 1 record,'),
   })
 }, 60_000)
 test('an own distribution is known: what covers it, and what its packages have', async () => {

@@ -42,7 +42,7 @@ export const INSTALL_FACTS = {
   has_trigger: { of: 'script', said: 'runs when other packages change', action: 'allow' },
   preload_file: { of: 'file', said: 'is loaded into every program', action: 'review' },
   ssh_key_file: { of: 'file', said: 'lets keys log in by SSH', action: 'review' },
-  device_file: { of: 'file', said: 'is a device', action: 'review' },
+  device_file: { of: 'file', said: 'is a device', action: 'warn' },
   sudoers_file: { of: 'file', said: 'says who may become root', action: 'warn' },
   package_source_file: { of: 'file', said: 'says where packages come from, or whom to trust', action: 'warn' },
   world_writable_file: { of: 'file', said: 'may be written by everybody', action: 'warn' },

@@ -70,7 +70,7 @@ function judged(install: InstallRecord | undefined, { settings, again }: Pick<Su
 }
 
 /**
- * The step of what scripts do, and of what the list of files says: setuid programs, services, jobs by the clock. Says
+ * The step of what scripts do, and of what the list of files says: setuid programs, services, cron jobs. Says
  * also what is new in that since the version that clients have.
  */
 export function scriptsStep({ db, contents: kept }: ScriptsDeps): Step {

@@ -15,7 +15,7 @@ const SAYS =
 export const isServiceFile = (path: string): boolean => UNIT.test(path) || JOB.test(path) || SOURCE.test(path)
 
 /**
- * What a unit starts and where it listens, what a job by the clock runs, which hosts they contact. Source:
+ * What a unit starts and where it listens, what a cron job runs, which hosts they contact. Source:
  * systemd.socket(5), systemd.service(5), crontab(5)
  */
 export async function serviceSays(file: OpenFile): Promise<Pick<InstallFact, 'text' | 'hosts' | 'listens'>> {

@@ -233,7 +233,7 @@ function done(command: Command, plain: Plain, state: State): InstallFactKind[] {
   ]
 }
 
-/** What a job by the clock or a service is told to do contacts hosts, too. */
+/** What a cron job or a service is told to do contacts hosts, too. */
 const WRITTEN: ReadonlySet<InstallFactKind> = new Set([
   'changes_cron',
   'writes_unit',

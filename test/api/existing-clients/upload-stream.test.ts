@@ -53,7 +53,6 @@ test('an upload streams named steps, then the result, then done', async () => {
     'provenance done',
     expect.stringMatching(/^antivirus (done|warn)$/),
     'cve warn', // no vulnerability data is loaded: never done
-    'scripts done',
     expect.stringMatching(/^gpg (done|warn)$/),
     'dependencies warn',
     'publish done',

@@ -10,7 +10,7 @@ import { packRpm, rpmParts, stringsTag } from '../../test/support/packages-rpm.t
 import { buildDeb, controlText, debParts, packDeb, spoolBytes, tar } from '../../test/support/packages.ts'
 import { createRandom, type Random } from '../../test/support/random.ts'
 import { rpmInstall } from '../../test/support/rpm-tools.ts'
-import { findProgram, lacking, run } from '../../test/support/tools.ts'
+import { ADMIN_PATH, findProgram, lacking, run } from '../../test/support/tools.ts'
 import { isRefusal } from '../core/errors.ts'
 import { getFormat } from './index.ts'
 
@@ -159,7 +159,7 @@ const INSTALL: Readonly<Record<'deb' | 'rpm' | 'apk', (path: string, root: strin
     const { code, err } = await run(
       'dpkg',
       [`--root=${root}`, '--force-architecture', '--force-depends', '--unpack', path],
-      { env: { LC_ALL: 'C.UTF-8' } },
+      { env: { PATH: ADMIN_PATH, LC_ALL: 'C.UTF-8' } },
     )
     // a folder that this package does not bring may be there by another one
     return code === 0 || /No such file or directory/.test(err) ? '' : err

@@ -87,3 +87,6 @@ export async function mustRun(command: string, args: readonly string[], options:
     throw new Error(`${command} ${args.join(' ')} ended with ${code}: ${err.slice(-2000)}${out.slice(-500)}`)
   return out
 }
+
+/** dpkg runs programs of administrators, whose folders the path of others may lack. */
+export const ADMIN_PATH = `${process.env.PATH ?? ''}:/usr/sbin:/sbin`

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { oddDebs, uninstallableDebs } from '../../../test/support/odd-deb.ts'
 import { buildDeb, debParts, spoolBytes, spoolPath } from '../../../test/support/packages.ts'
+import { ADMIN_PATH } from '../../../test/support/tools.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 
@@ -126,7 +127,7 @@ describe.skipIf(!hasDpkgDeb)('dpkg-deb and we read the same', () => {
         const { status, stderr } = spawnSync(
           'dpkg',
           [`--root=${root}`, '--force-architecture', '--force-depends', '--unpack', file.path],
-          { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C.UTF-8' } },
+          { encoding: 'utf8', env: { ...process.env, PATH: ADMIN_PATH, LC_ALL: 'C.UTF-8' } },
         )
         const isOdd = odd.some(one => one.name === name)
         expect(`${name}: ${status === 0 ? 'unpacked' : 'refused'}`, stderr).toBe(

@@ -6,6 +6,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   '@sinclair/typebox': 'schemas of requests, answers and settings',
   'ae-cvss-calculator': 'scores of CVSS vectors',
   'bcrypt': 'hashes of passwords',
+  'cron-parser': 'when a job of the clock was due last',
   'ioredis': 'limits and revocations shared by several processes, where `REDIS_URL` is set',
   'jose': 'access tokens',
   'knex': 'queries and migrations',

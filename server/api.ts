@@ -14,6 +14,7 @@ import { promotionTargets } from './features/distributions/targets-contract.ts'
 import { ownDistributions } from './features/own-distributions/contract.ts'
 import { engines } from './features/engines/contract.ts'
 import { health } from './features/health/contract.ts'
+import { jobs } from './features/jobs/contract.ts'
 import { license } from './features/license/contract.ts'
 import { documents } from './features/documents/contract.ts'
 import { release } from './features/release/contract.ts'
@@ -45,6 +46,7 @@ export const api = {
   ...sessions,
   ...sso,
   ...access,
+  ...jobs,
   ...license,
   ...uploaderKeys,
   ...uploads,

@@ -20,6 +20,7 @@ import { composeDocuments } from './features/documents/compose.ts'
 import { composeEngines } from './features/engines/compose.ts'
 import { probeFolder } from './features/health/probes.ts'
 import { composeHealth } from './features/health/compose.ts'
+import { composeJobs, jobCleaning } from './features/jobs/compose.ts'
 import { composeLicense } from './features/license/compose.ts'
 import { composeNotifications } from './features/notifications/compose.ts'
 import { composeRelease } from './features/release/compose.ts'
@@ -42,7 +43,7 @@ import { activeFormats, getFormat, hasTree } from './formats/index.ts'
 import { composeHttp } from './http/compose.ts'
 import { problemOf } from './http/problem.ts'
 import { needAddress } from './http/listener.ts'
-import { createScheduler } from './jobs/scheduler.ts'
+import { createScheduler, type Scheduler } from './work/scheduler.ts'
 import { createLog, type Log } from './lib/log.ts'
 import { composeOutbound } from './outbound/compose.ts'
 import { composeContents } from './contents/compose.ts'
@@ -124,9 +125,21 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
 }
 type Verbs = Awaited<ReturnType<typeof composeVerbs>>
 
+/** The scheduler over the jobs of all parts. */
+const composeClock = (base: Foundation, parts: readonly Part[]): Scheduler =>
+  createScheduler(
+    [...parts, jobCleaning(base)].flatMap(part => part.jobs ?? []),
+    {
+      ...base,
+      zone: () => base.settings.now().clock.timezone || undefined,
+      jitterMs: () => base.settings.now().clock.jitter_minutes * 60_000,
+      onError: (id, error) => base.log.error({ err: error, job: id }, 'a job failed'),
+    },
+  )
+
 /** The API by topic, in the order of its documentation, and the scheduled jobs. */
 function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
-  const { log, licensing } = base
+  const { licensing } = base
   const { outbound, vulndb, scanning, packages, trees, renewal, keys } = verbs
   const { advisories, outlived, contents, gate, sbom, review } = verbs
   const { fetch, mail } = outbound
@@ -149,12 +162,8 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const access = composeAccess(base)
   const uploads = composeUploads({ ...base, gate: gate.gate, activeFormats: active, problemOf })
   const retention = composeRetention({ ...base, catalog })
-  const scheduler = createScheduler(
-    [trees, renewal, packages, uploads, retention, keys, vulndb, advisories, outlived, review].flatMap(
-      part => part.jobs ?? [],
-    ),
-    (id, error) => log.error({ err: error, job: id }, 'a job failed'),
-  )
+  const clocked = [trees, renewal, packages, uploads, retention, keys, vulndb, advisories, outlived, review]
+  const scheduler = composeClock(base, clocked)
   const health = composeHealth({
     ...base,
     version,
@@ -185,6 +194,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeOwnDistributions({ ...base, alone: trees.publisher.alone, database: vulndb.database }),
     composeUploaderKeys(base),
     access,
+    composeJobs({ ...base, scheduler }),
     composeLicense(base),
     composeDocuments(base),
     composeRelease({ ...base, publisher: trees.publisher }),
@@ -237,10 +247,13 @@ export async function compose(
     uiFolder,
   })
 
-  const { outbox, settings, keyring, address, starting } = base
+  const { outbox, worker, settings, keyring, address, starting } = base
   const { outbound, vulndb, packages, trees, renewal, keys, advisories, outlived, review } = verbs
   const parts: readonly Part[] = [packages, trees, renewal, base, outbound, ...features]
-  for (const { debts } of parts) handleDebts(outbox, debts)
+  for (const { debts, work } of [...parts, vulndb, review]) {
+    handleDebts(outbox, debts)
+    worker.handle(work ?? [])
+  }
   const tellFixes = (): Promise<void> =>
     advisories
       .follow()
@@ -248,7 +261,12 @@ export async function compose(
 
   /** What follows from changes while the service runs. */
   function listen(): void {
-    settings.subscribe(() => scheduler.reschedule())
+    settings.subscribe(
+      () =>
+        void scheduler
+          .reschedule()
+          .catch((error: unknown) => log.error({ err: error }, 'the hours of daily jobs could not be noted')),
+    )
     vulndb.onChanged(() => {
       review.rematch.soon()
       void tellFixes()
@@ -271,14 +289,15 @@ export async function compose(
       await repair({ ...base, keys, publisher: trees.publisher, tellFixes, outlived, rebuild: packages.rebuild })
       for (const { outwardDebts } of parts) handleDebts(outbox, outwardDebts)
       outbox.start()
-      scheduler.start()
+      await scheduler.start()
+      await worker.start()
       listen()
       for (const part of parts) part.start?.()
       starting.finish()
       return { url, needsSetup: !(await setup.firstAdmin.exists()) }
     },
     async stop() {
-      for (const part of [http, uploads, vulndb, review, scheduler, health, outbound, outbox, trees, base])
+      for (const part of [http, uploads, scheduler, worker, vulndb, review, health, outbound, outbox, trees, base])
         await part.stop?.()
     },
   }

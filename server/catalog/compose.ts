@@ -100,6 +100,7 @@ export function composeCatalog(needs: CatalogNeeds): CatalogPart {
         id: 'sweep',
         name: 'Remove package files that nothing needs',
         when: () => '20 3 * * *',
+        daily: true,
         run: async () => {
           await pool.sweep(digest => isBlobNeeded(db, digest))
         },

@@ -36,6 +36,7 @@ import { createStarting } from '../record/starting.ts'
 import { SETTINGS } from '../settings/schema.ts'
 import { createSettings } from '../settings/store.ts'
 import { createKeyring } from '../signing/keyring.ts'
+import { createWorker } from '../work/worker.ts'
 import { createUploaderKeys } from '../signing/uploader-keys.ts'
 
 async function openDatabase(
@@ -130,6 +131,7 @@ export async function layFoundation(env: Env, log: Log) {
     formats: FORMATS,
     db,
     outbox,
+    worker: createWorker({ db, log }),
     box,
     jwtSecret: secrets.jwt,
     spool: createSpool({ layout, random: randomBytes, threads }),

@@ -221,6 +221,18 @@ export const ERRORS = {
     409,
     'The file {path} exists with other bytes in {ref}. A file is never replaced: raise the upstream version.',
   ],
+  job_not_found: [404, 'There is no job {id}.'],
+  job_not_yours: [403, 'Job {id} was asked for by {owner}. Ask them, or a maintainer, to cancel it.'],
+  clock_job_not_found: [404, 'The clock has no daily job {id}. The page Jobs and the schedule list them.'],
+  passive_replica: [
+    503,
+    'This replica is passive: the leader does this. Send the request again; the health report says which one leads.',
+  ],
+  job_gave_up: [
+    500,
+    'The job stopped the service or its database {times} times without getting any further. The log says what happened; then ask for it again.',
+  ],
+  job_failed: [500, 'Something inside failed: the log says what, in the line about job {id}. Then ask for it again.'],
   package_not_found: [404, 'There is no package {name}.'],
   version_not_found: [404, 'There is no version {version} of {name}.'],
   tag_not_found: [404, 'There is no tag {tag} of {name} in {codename}.'],

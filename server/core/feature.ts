@@ -1,14 +1,21 @@
 import type { BoundRoute } from './contract.ts'
+import type { WorkKind } from './work.ts'
 
 /**
  * Scheduled work. `when` gives a cron line (minute hour day month weekday), or undefined while it is paused; it is
- * called again when settings change.
+ * called again when settings change, and so is `zone`, the IANA name of its time zone.
  */
 export interface Job {
   readonly id: string
   readonly name: string
   readonly when: () => string | undefined
-  readonly run: () => Promise<void>
+  readonly zone?: () => string | undefined
+  /**
+   * It runs once a day or less. So its runs are on record, a missed one is made up once, the setting
+   * `clock.jitter_minutes` moves it, and an admin can run it at once.
+   */
+  readonly daily?: true
+  readonly run: () => Promise<unknown>
   /** How far the running one is, in a few words; undefined while none runs. */
   readonly progress?: () => string | undefined
 }
@@ -44,6 +51,8 @@ export interface Part {
   readonly debts?: Debts
   /** Done once the service runs: they depend on other machines, which must not delay the start. */
   readonly outwardDebts?: Debts
+  /** Long work that people or the clock ask for. */
+  readonly work?: readonly WorkKind[]
   /** Starts background work. Called when requests can be served. */
   start?(): void
   /** Ends the background work. */

@@ -24,6 +24,7 @@ import { loginWay } from './migrations/0023-login-way.ts'
 import { tokenUploads } from './migrations/0021-token-uploads.ts'
 import { source } from './migrations/0024-source.ts'
 import { arrivalOrder } from './migrations/0025-arrival-order.ts'
+import { jobs } from './migrations/0026-jobs.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -50,6 +51,7 @@ const MIGRATIONS: readonly Migration[] = [
   loginWay,
   source,
   arrivalOrder,
+  jobs,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

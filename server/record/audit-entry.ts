@@ -45,6 +45,8 @@ export const AUDIT_ACTIONS = [
   'VULNDB_IMPORT',
   'UPLOADER_KEY_ADD',
   'UPLOADER_KEY_REMOVE',
+  'JOB_RUN',
+  'JOB_CANCEL',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 export const AUDIT_RESULTS = ['SUCCESS', 'FAILURE', 'WARNING'] as const

@@ -193,6 +193,9 @@ export interface FactsOf {
   // the server
   /** Names only: a value may be a secret. */
   'settings.changed': { readonly keys: Names }
+  /** A job of the clock that somebody began, and long work that somebody ended. */
+  'job.run': { readonly job: string; readonly work: string }
+  'job.cancelled': { readonly job: string; readonly work: string }
   'policy.changed': { readonly values: Readonly<Record<string, string>> }
   'licence.changed': { readonly issued_to: string; readonly expires_at: string | null }
   'licence.removed': Record<never, never>

@@ -336,6 +336,10 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
   'uploader_key.removed': [
     [{ kind: 'uploader_key.removed', name: 'ada', fingerprint: 'AB12' }, 'ada, AB12, for every distribution.'],
   ],
+  'job.run': [[{ kind: 'job.run', job: 'enrich', work: 'Enrich findings' }, 'Enrich findings.']],
+  'job.cancelled': [
+    [{ kind: 'job.cancelled', job: '0badcafe', work: 'Copy packages' }, 'Copy packages (job 0badcafe).'],
+  ],
   'settings.changed': [
     [{ kind: 'settings.changed', keys: ['email.host', 'email.port'] }, 'email.host, email.port.'],
     [{ kind: 'settings.changed', keys: [] }, 'Nothing changed.'],

@@ -192,6 +192,8 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'token.revoked': ({ name, role }) => `${name}, ${role}.`,
   'uploader_key.added': uploaderKey,
   'uploader_key.removed': uploaderKey,
+  'job.run': ({ work }) => `${work}.`,
+  'job.cancelled': ({ job, work }) => `${work} (job ${job}).`,
   'settings.changed': ({ keys }) => (keys.length === 0 ? 'Nothing changed.' : `${keys.join(', ')}.`),
   'policy.changed': ({ values }) => {
     const said = Object.entries(values).map(([key, value]) => `${key} = ${value}`)

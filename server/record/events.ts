@@ -3,7 +3,7 @@ import { ALONE, type Shared } from '../lib/replica-memory.ts'
 
 /** The events of the live stream: small, without secrets, the same for every role. */
 export interface LiveEvent {
-  readonly type: 'package.state' | 'publication' | 'engine' | 'settings' | 'upload'
+  readonly type: 'package.state' | 'publication' | 'engine' | 'settings' | 'upload' | 'job'
   readonly at: string
   readonly data: Readonly<Record<string, unknown>>
 }

@@ -85,6 +85,7 @@ function reviewJobs(
       id: 'sla',
       name: 'Tell of deadlines that were missed',
       when: () => daily(settings.now().review.sla_hour, settings.now().review.sla_minute),
+      daily: true,
       run: async () => {
         await sla.check(ALL_SEEING)
       },
@@ -113,6 +114,7 @@ function reviewJobs(
         settings.now().review.rematch_enabled
           ? daily(settings.now().review.rematch_hour, settings.now().review.rematch_minute)
           : undefined,
+      daily: true,
       run: async () => {
         await rematch.run()
       },
@@ -121,6 +123,7 @@ function reviewJobs(
       id: 'enrich',
       name: 'Add exploit probability and known exploitation to findings',
       when: () => (settings.now().cve_policy.auto_enrich ? '20 4 * * *' : undefined),
+      daily: true,
       run: async () => {
         const counts = await enrichment.run()
         if (counts.changed > 0) log.info({ ...counts }, 'findings were enriched')

@@ -12,6 +12,7 @@ import {
   text,
   toggles,
   URL_OR_EMPTY,
+  ZONE,
 } from './setting-types.ts'
 import { validation, cve_policy, script_policy, engines, security, clamav, signing } from './security-settings.ts'
 
@@ -106,6 +107,14 @@ export const SETTINGS = Type.Object(
         ),
       },
     ),
+    clock: section('When daily jobs run.', {
+      timezone: text('', "Time zone of every hour in the settings, such as Europe/Paris; empty means the server's.", {
+        maxLength: 100,
+        ...ZONE,
+      }),
+      jitter_minutes: int(0, [0, 180], 'Daily jobs begin up to so many minutes late, by chance.', 'min'),
+      job_days: int(30, [1, 3_650], 'How long ended jobs and their logs are kept.', 'd'),
+    }),
     developer_uploads: section('Uploads that developers sign.', {
       watched_folder: text(
         '',

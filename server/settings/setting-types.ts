@@ -93,6 +93,10 @@ export const HOSTS = {
   pattern: '^$|^ *[A-Za-z0-9_.:/-]+( *, *[A-Za-z0-9_.:/-]+)* *$',
   rule: 'empty, or host names, addresses and networks separated by commas, such as chat.example, 10.0.0.5, 10.1.0.0/16',
 }
+export const ZONE = {
+  pattern: `^$|^(?:${Intl.supportedValuesOf('timeZone').join('|').replaceAll('+', '\\+')}|UTC)$`,
+  rule: 'empty, or the name of a time zone such as Europe/Paris or UTC',
+}
 const FOLDER = '^/[^\\u0000-\\u001f\\u007f"\\\\#]*$'
 const FOLDER_RULE = 'a path that begins with / and holds no quotes, backslashes or #'
 export const FOLDER_NAME = { pattern: FOLDER, rule: FOLDER_RULE }

@@ -107,6 +107,7 @@ export function composeVulnDb(needs: VulnDbNeeds): VulnDbPart {
           feeds.isConfigured()
             ? `${settings.now().security.feeds.minute} ${settings.now().security.feeds.hour} * * *`
             : undefined,
+        daily: true,
       },
     ],
     refreshKev: async () => {

@@ -123,6 +123,13 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
 
 /** Routes that the specification names without a path, or that the contract adds. */
 const OURS: Record<string, readonly (Role | '-')[]> = {
+  // jobs: which ones somebody sees depends on their kinds
+  'GET /jobs': ANY,
+  'GET /jobs/{id}': ANY,
+  'GET /jobs/{id}/events': ANY,
+  'POST /jobs/{id}/cancel': ANY,
+  'GET /schedule': MAINTAINERS,
+  'POST /schedule/{id}/run': ADMINS,
   'POST /upload/batch': UPLOADERS,
   'POST /security/policy/preview': ADMINS,
   'POST /security/packages/{name}/{version}/assign': MAINTAINERS,

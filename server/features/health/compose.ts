@@ -11,7 +11,7 @@ import type { Db } from '../../db/db.ts'
 import { schemaVersion } from '../../db/migrate.ts'
 import type { Layout } from '../../files/layout.ts'
 import type { Format } from '../../formats/format.ts'
-import type { Scheduler } from '../../jobs/scheduler.ts'
+import type { Scheduler } from '../../work/scheduler.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Shared } from '../../lib/replica-memory.ts'
@@ -120,7 +120,11 @@ function reportOf(needs: HealthNeeds): Health {
       ...(await antivirus.status(signal)),
       enabled: settings.now().validation.clamav_scan,
     }),
-    scheduler: () => ({ started: scheduler.started, leader: true, jobs: scheduler.jobs() }),
+    scheduler: () => ({
+      started: scheduler.started,
+      leader: true,
+      jobs: scheduler.jobs().map(({ daily: _, ...job }) => job),
+    }),
     reprepro: createRepreproProbe({ path: TOOL_PATH, isPublisher: needs.aptPublisher === 'reprepro', run: runTool }),
     license: () => {
       const { edition, active, standing, issued_to, issued_at, expires_at, warning } = licensing.card()

@@ -14,6 +14,7 @@ export function composeRetention({ db, catalog, audit, clock, repositories }: Re
         id: 'version-retention',
         name: 'Remove versions that the retention rules leave behind',
         when: () => '0 2 * * *',
+        daily: true,
         run: async () => {
           await cleanAll({ db, catalog, repositories: repositories.seenBy(ALL_SEEING) }, { by: 'system' })
         },

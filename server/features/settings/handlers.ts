@@ -6,7 +6,7 @@ import type { Settings } from '../../settings/store.ts'
 import { MASK } from '../../settings/tree.ts'
 import type { KeyCard, Keyring } from '../../signing/signer.ts'
 import type { settings } from './contract.ts'
-import type { Scheduler } from '../../jobs/scheduler.ts'
+import type { Scheduler } from '../../work/scheduler.ts'
 import type { Layout } from '../../files/layout.ts'
 import type { AppAddress } from '../../core/app-address.ts'
 

@@ -228,6 +228,7 @@ export const ERRORS = {
     503,
     'This replica is passive: the leader does this. Send the request again; the health report says which one leads.',
   ],
+  job_cancelled: [409, 'The work was cancelled. What it had done until then stays; ask for it again to go on.'],
   job_gave_up: [
     500,
     'The job stopped the service or its database {times} times without getting any further. The log says what happened; then ask for it again.',

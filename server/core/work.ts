@@ -88,6 +88,7 @@ export interface JobEnd {
 export interface JobError {
   readonly code: ErrorCode
   readonly message: string
+  readonly facts: Readonly<Record<string, unknown>>
 }
 
 /** Asks for long work. */

@@ -179,11 +179,13 @@ describe('a job', () => {
     expect((await worker.ended(refused.id, NEVER)).error).toEqual({
       code: 'distribution_not_found',
       message: 'There is no distribution sid.',
+      facts: { codename: 'sid' },
     })
     const broken = await worker.ask({ ...order, request: { to: 4 } })
     expect((await worker.ended(broken.id, NEVER)).error).toEqual({
       code: 'job_failed',
       message: `Something inside failed: the log says what, in the line about job ${broken.id}. Then ask for it again.`,
+      facts: { id: broken.id },
     })
     expect((await logOf(broken.id)).join()).not.toContain('secret')
     expect(quiet.error).toHaveBeenCalled()

@@ -57,8 +57,8 @@ export interface WorkerOptions {
 const GIVE_UP = 5
 
 const wordsOf = (error: unknown, id: string): JobError => {
-  const { code, message } = error instanceof AppError ? error : new AppError('job_failed', { id })
-  return { code, message }
+  const { code, message, facts } = error instanceof AppError ? error : new AppError('job_failed', { id })
+  return { code, message, facts }
 }
 
 /** Takes jobs from the queue and runs them, as many of each kind as it allows. */

@@ -6,12 +6,14 @@ import type { Db } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import type { Format } from '../../formats/format.ts'
 import { formatsIn, switchesFor } from '../../formats/index.ts'
+import type { Jobs } from '../../core/work.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Keyring } from '../../signing/signer.ts'
 import { distributions } from './contract.ts'
 import { formatCards } from './format-cards.ts'
 import { distributionHandlers, targetHandlers, type DistributionRouteDeps, type TargetRouteDeps } from './handlers.ts'
 import { promotionTargets } from './targets-contract.ts'
+import { migrateWork } from './migrate.ts'
 import { createInit } from './init.ts'
 
 export interface DistributionNeeds
@@ -22,6 +24,7 @@ export interface DistributionNeeds
   readonly db: Db
   readonly outbox: Outbox
   readonly audit: Audit
+  readonly worker: Jobs
   readonly keyring: Keyring
   readonly formats: readonly Format[]
   /** The formats that REPO_FORMAT switches on. */
@@ -55,6 +58,7 @@ export function composeDistributions(needs: DistributionNeeds): Feature {
     formatSetting: ({ format }) => switchesFor(format, list),
   })
   const deps: DistributionRouteDeps & TargetRouteDeps = {
+    jobs: needs.worker,
     db,
     catalog,
     audit,
@@ -72,6 +76,7 @@ export function composeDistributions(needs: DistributionNeeds): Feature {
     readUnread: needs.readUnread,
   }
   return {
+    work: [migrateWork(deps)],
     routes: [...bind(distributions, distributionHandlers, deps), ...bind(promotionTargets, targetHandlers, deps)],
   }
 }

@@ -8,7 +8,8 @@ import type { Difference, Summary } from './compare.ts'
 import type { FormatCard } from './format-cards.ts'
 import type { GenerationList, RolledBack } from './generations.ts'
 import type { DistributionCard, Initialized } from './init.ts'
-import type { Migrated, Promoted } from './promote.ts'
+import type { Migrated } from './migrate.ts'
+import type { Promoted } from './promote.ts'
 import { CodenamePath } from '../../core/schemas.ts'
 
 const Card = Type.Object({

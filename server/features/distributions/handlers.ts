@@ -8,6 +8,7 @@ import { fail } from '../../core/errors.ts'
 import { policyOf } from '../../core/policy.ts'
 import { asSeenBy } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
+import type { Jobs } from '../../core/work.ts'
 import type { Audit } from '../../record/audit.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
 import type { Settings } from '../../settings/store.ts'
@@ -18,7 +19,8 @@ import type { distributions } from './contract.ts'
 import type { FormatCard } from './format-cards.ts'
 import { listGenerations, rollBack, type Generations } from './generations.ts'
 import { listDistributions, type createInit, type DistributionDeps } from './init.ts'
-import { migrate, promote, type PromoteDeps, type Route } from './promote.ts'
+import { migrate } from './migrate.ts'
+import { promote, type PromoteDeps, type Route } from './promote.ts'
 import { listTargets, type TargetDeps } from './targets.ts'
 import type { promotionTargets } from './targets-contract.ts'
 
@@ -26,6 +28,7 @@ export interface DistributionRouteDeps
   extends
     Pick<DistributionDeps, 'db' | 'isActive' | 'isPublishable' | 'repositories' | 'formats'>,
     Omit<PromoteDeps, 'repositories'> {
+  readonly jobs: Jobs
   readonly init: ReturnType<typeof createInit>
   readonly publisher: Generations
   readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>
@@ -123,8 +126,7 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
       routeOf(input),
     )
   },
-  'POST /distributions/migrate': (deps, input) =>
-    migrate(asSeenBy(deps, input.viewer), input.body.packages, routeOf(input)),
+  'POST /distributions/migrate': (deps, input) => migrate(deps, input.body.packages, routeOf(input), input.raw),
   'GET /distributions/{codename}/compare': async ({ db, repositories }, { params: { codename }, query, viewer }) => {
     const { get } = repositories.seenBy(viewer)
     const [from, to] = [get(codename), get(query.with)]

@@ -51,7 +51,9 @@ let init: ReturnType<typeof createInit>
 beforeEach(() => {
   init = createInit(deps)
 })
+const notAsked = (): Promise<never> => Promise.reject(new Error('not asked here'))
 const { call } = createCaller(distributions, distributionHandlers, () => ({
+  jobs: { ask: notAsked, ended: notAsked },
   ...deps,
   keyring: { ...deps.keyring, publicKey: async () => Buffer.from('the key') },
   init,

@@ -1,19 +1,31 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
 import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
 import { DISTRIBUTIONS, repositories } from '../../../test/support/repositories.ts'
 import { getFormat } from '../../formats/index.ts'
 import { distributions } from './contract.ts'
+import { startWorker } from '../../../test/support/jobs.ts'
+import type { Worker } from '../../work/worker.ts'
+import type { PackageRef } from '../../core/identity.ts'
+import { migrateWork } from './migrate.ts'
 import { distributionHandlers } from './handlers.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
 import { judge } from '../../../test/support/review-change.ts'
 
 let stock: Stock
+let worker: Worker
 beforeAll(async () => {
   stock = await createStock()
+  worker = await startWorker(stock.db, [migrateWork(deps())])
 })
-afterAll(() => stock.close())
-beforeEach(() => stock.clear())
+afterAll(async () => {
+  await worker.stop()
+  await stock.close()
+})
+beforeEach(async () => {
+  await stock.clear()
+  await stock.db.query('truncate job cascade')
+})
 const unused = async (): Promise<never> => {
   throw new Error('not asked here')
 }
@@ -24,7 +36,8 @@ const RSA = {
   created_at: '',
   role: 'current',
 } as const
-const { call } = createCaller(distributions, distributionHandlers, () => ({
+const deps = () => ({
+  jobs: worker,
   db: stock.db,
   catalog: stock.catalog,
   audit: stock.audit,
@@ -37,11 +50,12 @@ const { call } = createCaller(distributions, distributionHandlers, () => ({
   publisher: { generations: unused, rollback: unused },
   keyring: { keys: async () => [], rsaKeys: async () => [RSA], publicKey: unused },
   clientFacts: async () => ({ url: 'http://repo.example' }),
-  readUnread: async ref => {
+  readUnread: async (ref: PackageRef) => {
     read.push(`${ref.name} in ${ref.codename}`)
     if (ref.name === 'carrier') await stock.catalog.change(judge(ref, 'hold', {}), { name: 'reading of contents' })
   },
-}))
+})
+const { call } = createCaller(distributions, distributionHandlers, deps)
 const read: string[] = []
 const rows = (codename: string) =>
   stock.db.query<{ name: string; version: string; state: string }>(
@@ -226,6 +240,32 @@ describe('migration', () => {
     expect(await migrated).toMatchObject({ status: 'ok', migrated: 60 })
     // the one that was under way, and one with all that came meanwhile
     expect(stock.published.length).toBeLessThanOrEqual(2)
+  })
+
+  test('that is killed in the middle goes on behind what it has copied, and counts all of it', async () => {
+    for (let n = 100; n < 350; n++) await stock.put({ name: `p${n}`, bytes: `p${n}` })
+    await worker.stop()
+    const change = vi.spyOn(stock.catalog, 'change')
+    let begun = 0
+    const died = Promise.withResolvers<undefined>()
+    // as if the process were gone after 120 packages: nothing more happens, nothing is written
+    const dead = migrateWork({
+      ...deps(),
+      readUnread: () => (begun++ < 120 ? Promise.resolve() : died.promise),
+    })
+    const first = await startWorker(stock.db, [dead])
+    const body = { from_dist: 'jammy', to_dist: 'noble' }
+    const asked = call('POST /distributions/migrate', { body })
+    await expect.poll(() => change.mock.calls.length, { timeout: 30_000 }).toBe(120)
+    await expect.poll(() => stock.db.query('select done from job')).toEqual([{ done: 100 }])
+    await worker.start() // takes over what no process renews
+    expect(await asked).toMatchObject({ status: 'ok', migrated: 230, unchanged: 20 })
+    expect(await rows('noble')).toHaveLength(250)
+    // 100 in the first run's step, 20 after it, and from the step on again: each audited once as copied
+    expect(change.mock.calls.length).toBe(120 + 150)
+    died.resolve(undefined)
+    await first.stop()
+    change.mockRestore()
   })
 })
 

@@ -6,7 +6,7 @@ import type { PackageRef } from '../../core/identity.ts'
 import { mainOf, type Distribution, type SeenRepositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
-import { compareDistributions, summarise, type Difference, type Summary } from './compare.ts'
+import { compareDistributions, type Difference } from './compare.ts'
 
 export interface PromoteDeps {
   readonly db: Db
@@ -47,35 +47,21 @@ export interface Promoted {
   readonly packages: readonly Difference[]
 }
 
-export interface Migrated {
-  /** `partial` when there are errors beside packages that went. */
-  readonly status: 'ok' | 'partial' | 'failed' | 'pending' | 'dry_run'
-  readonly message: string
-  readonly from: string
-  readonly to: string
-  /** How many packages are new in the target, and with them their manifests. */
-  readonly migrated: number
-  readonly manifests_updated: number
-  readonly unchanged: number
-  /** The names that went, or with `dry_run` would go. */
-  readonly packages: readonly string[]
-  readonly differences: readonly Difference[]
-  readonly errors: readonly { readonly package: string; readonly error: string }[]
-  readonly difference: Summary
-}
-
 const SETTLE_MS = 30_000
 const AT_ONCE = 8
-const printHeld = ({ name, version, arch }: Pick<Held, 'name' | 'version' | 'arch'>): string =>
+export const printHeld = ({ name, version, arch }: Pick<Held, 'name' | 'version' | 'arch'>): string =>
   `${name} ${version} ${arch}`
 
-interface Road {
+export interface Road {
   readonly source: Distribution
   readonly target: Distribution
 }
 
 /** @throws unknown_distribution, same_distribution, other_format */
-function roadOf({ repositories }: Pick<PromoteDeps, 'repositories'>, { from, to }: Pick<Route, 'from' | 'to'>): Road {
+export function roadOf(
+  { repositories }: Pick<PromoteDeps, 'repositories'>,
+  { from, to }: Pick<Route, 'from' | 'to'>,
+): Road {
   const [source, target] = [repositories.get(from), repositories.get(to)]
   if (source.codename === target.codename) fail('same_distribution', { codename: from })
   if (source.format !== target.format) fail('other_format', { from, to, has: source.format, takes: target.format })
@@ -111,13 +97,13 @@ export async function choose(
   return fail('not_promotable', { ref: `${printHeld(held)} in ${codename}`, state: held.state })
 }
 
-interface Copied {
+export interface Copied {
   readonly held: Held
   readonly done: Changed | AppError
 }
 
 /** Copies a few at a time; a refusal concerns its package alone. */
-async function copyAll(
+export async function copyAll(
   { catalog, readUnread }: Pick<PromoteDeps, 'catalog' | 'readUnread'>,
   held: readonly Held[],
   { source, target, by, ip }: Road & Pick<Route, 'by' | 'ip'>,
@@ -146,7 +132,7 @@ async function copyAll(
 }
 
 /** The last to be written is the last to be published: when it is there, all are. */
-async function settle(copied: readonly Copied[]): Promise<boolean> {
+export async function settle(copied: readonly Copied[]): Promise<boolean> {
   const settled = await Promise.all(
     copied.flatMap(({ done }) => (done instanceof AppError ? [] : [done.settled(SETTLE_MS)])),
   )
@@ -185,64 +171,4 @@ export async function promote(
   return settled
     ? { ...about, status: 'promoted', message: `${choice.name} ${version} is published in ${to}.` }
     : { ...about, status: 'pending', message: `${choice.name} ${version} is accepted in ${to}; its tree follows.` }
-}
-
-/**
- * Publishes what one distribution serves in another one, too; the source stays as it is. @param names undefined means
- * all
- */
-export async function migrate(
-  deps: PromoteDeps,
-  names: readonly string[] | undefined,
-  { from, to, by, ip, viewer, dryRun }: Route,
-): Promise<Migrated> {
-  const road = roadOf(deps, { from, to })
-  const held = await listHeld(deps.db, viewer, {
-    codename: road.source.codename,
-    states: ['published'],
-    ...(names === undefined ? {} : { names }),
-  })
-  const packages = await compareDistributions(deps.db, viewer, { from, to, source: held })
-  const known = new Set(held.map(one => one.name))
-  const errors = (names ?? [])
-    .filter(name => !known.has(name))
-    .map(name => ({ package: name, error: `${from} serves no package ${name}.` }))
-  const about = { from, to, differences: packages, difference: summarise(packages) }
-  if (dryRun) {
-    const { new: fresh, newer, older } = about.difference
-    return {
-      ...about,
-      status: 'dry_run',
-      packages: [
-        ...new Set(
-          packages.filter(({ standing }) => standing !== 'same' && standing !== 'conflict').map(({ name }) => name),
-        ),
-      ],
-      migrated: 0,
-      manifests_updated: 0,
-      unchanged: 0,
-      errors,
-      message: `${fresh + newer + older} packages would go from ${from} to ${to}. Nothing was changed.`,
-    }
-  }
-  const copied = await copyAll(deps, held, { ...road, by, ip })
-  for (const { held: one, done } of copied)
-    if (done instanceof AppError) errors.push({ package: printHeld(one), error: done.message })
-  const settled = await settle(copied)
-  const went = copied.filter(({ done }) => !(done instanceof AppError) && done.outcome === 'created')
-  const [migrated, unchanged] = ['created', 'already'].map(
-    outcome => copied.filter(({ done }) => !(done instanceof AppError) && done.outcome === outcome).length,
-  ) as [number, number]
-  const status = errors.length > 0 ? (migrated + unchanged > 0 ? 'partial' : 'failed') : settled ? 'ok' : 'pending'
-  const said = errors.length === 0 ? '' : ` ${errors.length} could not go.`
-  return {
-    ...about,
-    status,
-    packages: [...new Set(went.map(({ held: one }) => one.name))],
-    migrated,
-    manifests_updated: migrated,
-    unchanged,
-    errors,
-    message: `${migrated} packages went from ${from} to ${to}, ${unchanged} were there.${said}`,
-  }
 }

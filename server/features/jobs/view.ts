@@ -49,6 +49,6 @@ export function viewOf(row: JobRow, work: WorkKind | undefined, mayCancel: boole
     may_cancel: isOpen && mayCancel,
     log_count: row.told,
     result: row.result ?? null,
-    error: row.error,
+    error: row.error && { code: row.error.code, message: row.error.message },
   }
 }

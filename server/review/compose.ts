@@ -7,6 +7,7 @@ import type { PackageRef } from '../core/identity.ts'
 import { isServed } from '../core/manifest.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import { policyOf } from '../core/policy.ts'
+import type { Jobs } from '../core/work.ts'
 import type { Db } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
 import type { Pool } from '../files/pool.ts'
@@ -24,11 +25,12 @@ import { createEnrichment } from './enrich.ts'
 import { createRematch, type Rematch } from './rematch.ts'
 import { reopenExpired } from './reopen.ts'
 import { createRescans, type Rescans } from './rescan.ts'
-import { createUnread } from './unread.ts'
+import { createUnread, type Unread } from './unread.ts'
 import { createSupplierVex, type SupplierVex } from './vex/documents.ts'
 
 export interface ReviewNeeds {
   readonly db: Db
+  readonly worker: Jobs
   readonly pool: Pool
   readonly repositories: Pick<Repositories, 'get'>
   readonly settings: Settings
@@ -69,16 +71,9 @@ const daily = (hour: number, minute: number): string => `${minute} ${hour} * * *
 
 function reviewJobs(
   needs: ReviewNeeds,
-  { sla, rematch, rescans, signal }: Pick<ReviewPart, 'sla' | 'rematch' | 'rescans'> & { readonly signal: AbortSignal },
+  { sla, rematch, unread }: Pick<ReviewPart, 'sla' | 'rematch'> & { readonly unread: Unread },
 ): Job[] {
-  const { db, catalog, settings, clock, log, enrich, contents } = needs
-  const unread = createUnread({
-    db,
-    log,
-    contents,
-    signal,
-    look: known => rescans.rematch(known, signal, READING),
-  })
+  const { db, catalog, settings, clock, log, enrich } = needs
   const enrichment = createEnrichment({ db, catalog, enrich, policy: () => policyOf(settings.now()) })
   return [
     {
@@ -94,10 +89,7 @@ function reviewJobs(
       id: 'contents',
       name: 'Read what packages carry inside, where nobody has',
       when: () => (settings.now().validation.grype_scan ? '* * * * *' : undefined),
-      run: async () => {
-        await unread.run()
-      },
-      progress: unread.progress,
+      run: () => unread.ask(),
     },
     {
       id: 'reopen',
@@ -115,9 +107,7 @@ function reviewJobs(
           ? daily(settings.now().review.rematch_hour, settings.now().review.rematch_minute)
           : undefined,
       daily: true,
-      run: async () => {
-        await rematch.run()
-      },
+      run: () => rematch.ask(),
     },
     {
       id: 'enrich',
@@ -151,8 +141,16 @@ export function composeReview(needs: ReviewNeeds): ReviewPart {
     clock,
     contents,
   })
-  const rematch = createRematch({ db, rescans, clock, log, isOn: () => settings.now().review.rematch_enabled })
+  const jobs = needs.worker
+  const rematch = createRematch({ db, jobs, rescans, clock, log, isOn: () => settings.now().review.rematch_enabled })
   const stopping = new AbortController()
+  const unread = createUnread({
+    db,
+    jobs,
+    log,
+    contents,
+    look: (known, signal) => rescans.rematch(known, signal, READING),
+  })
   const sla = createSlaWatch({ db, outbox, notices, settings, clock })
   return {
     rescans,
@@ -165,10 +163,8 @@ export function composeReview(needs: ReviewNeeds): ReviewPart {
       if (known === undefined || !isServed(known.state) || (await contents.known(known)) !== undefined) return
       await rescans.rematch(known, stopping.signal, READING)
     },
-    jobs: reviewJobs(needs, { sla, rematch, rescans, signal: stopping.signal }),
-    stop: async () => {
-      stopping.abort(new Error('the service stops'))
-      await rematch.stop()
-    },
+    jobs: reviewJobs(needs, { sla, rematch, unread }),
+    work: [rematch.work, unread.work],
+    stop: () => stopping.abort(new Error('the service stops')),
   }
 }

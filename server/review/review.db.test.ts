@@ -21,6 +21,7 @@ import { listDecisions } from './history.ts'
 import { readPosture } from './posture.ts'
 import { previewPolicy } from '../features/policy/preview.ts'
 import { listReviews } from './queue.ts'
+import { runAlone } from '../../test/support/jobs.ts'
 import { createRematch } from './rematch.ts'
 import { reopenExpired } from './reopen.ts'
 import { createRescans } from './rescan.ts'
@@ -313,7 +314,14 @@ describe('the nightly rematch', () => {
     },
   } as unknown as Parameters<typeof createRematch>[0]['log']
   const rematch = () =>
-    createRematch({ db: stock.db, rescans: rescans(), clock: stock.clock, log: quiet, isOn: () => true })
+    createRematch({
+      db: stock.db,
+      jobs: { ask: async () => ({ id: '', isNew: true }) },
+      rescans: rescans(),
+      clock: stock.clock,
+      log: quiet,
+      isOn: () => true,
+    }).work
 
   test('malware that only a later look finds holds the package, and that is the reason that people read', async () => {
     const silent = {
@@ -356,7 +364,7 @@ describe('the nightly rematch', () => {
     await stock.put({ name: 'out', state: 'quarantined' })
     stock.clock.set('2026-03-02T03:30:00.000Z')
     counted.length = 0
-    expect(await rematch().run()).toEqual({ same: 3, changed: 2, held: 1, unavailable: 1, failed: 0 })
+    expect(await rematch().run(runAlone(), {})).toEqual({ same: 3, changed: 2, held: 1, unavailable: 1, failed: 0 })
     expect(counted.sort()).toEqual(['critical', 'medium'])
     const states = Object.fromEntries(
       (await stock.db.query<{ name: string; state: string }>('select name, state from package')).map(
@@ -382,7 +390,7 @@ describe('the nightly rematch', () => {
     // what went away and comes back is not new
     data = { ...data, lost: [finding('CVE-1', 'high')] }
     stock.clock.set('2026-03-03T03:30:00.000Z')
-    expect(await rematch().run()).toMatchObject({ held: 0, changed: 1 })
+    expect(await rematch().run(runAlone(), {})).toMatchObject({ held: 0, changed: 1 })
     expect(await stateOf('lost')).toBe('published')
     expect(
       (await stock.audit.search(ALL_SEEING, { page: 1, perPage: 9, action: 'RESCAN', package: 'lost' })).items.map(
@@ -394,11 +402,41 @@ describe('the nightly rematch', () => {
   test('gives up when no engine answers, and ends between two packages when the service stops', async () => {
     data = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`p${n}`, 'unavailable' as const]))
     for (const name of Object.keys(data)) await stock.put({ name })
-    const { unavailable } = await rematch().run()
-    expect(unavailable).toBeLessThan(40)
-    const stopped = rematch()
-    await stopped.stop()
-    expect(await stopped.run()).toEqual({ same: 0, changed: 0, held: 0, unavailable: 0, failed: 0 })
+    const run = runAlone()
+    const counts = (await rematch().run(run, {})) as { unavailable: number }
+    expect(counts.unavailable).toBeLessThan(40)
+    expect(run.steps.at(-1)?.say).toEqual([
+      { level: 'warning', message: 'No vulnerability engine answers: the other packages were not matched again.' },
+    ])
+    const stopping = new AbortController()
+    stopping.abort(new Error('the service stops'))
+    await expect(rematch().run(runAlone({ signal: stopping.signal }), {})).rejects.toThrow('the service stops')
+  })
+
+  test('goes on behind what an earlier run has matched, and leaves out what came since', async () => {
+    data = {}
+    for (let n = 0; n < 130; n++) await stock.put({ name: `p${n}` })
+    stock.clock.set('2026-03-05T03:30:00.000Z')
+    const stopping = new AbortController()
+    const first = runAlone({ signal: stopping.signal })
+    const { step } = first
+    await expect(
+      rematch().run(
+        {
+          ...first,
+          step: async progress => {
+            await step(progress)
+            stopping.abort(new Error('the service stops'))
+          },
+        },
+        {},
+      ),
+    ).rejects.toThrow('the service stops')
+    const [{ cursor, done, total } = {}] = first.steps
+    expect([done, total]).toEqual([100, 130])
+    const next = runAlone({ cursor })
+    expect(await rematch().run(next, {})).toMatchObject({ same: 130 })
+    expect(next.steps.map(({ done, total }) => [done, total])).toEqual([[30, 30]])
   })
 
   test('findings of a mechanism of its own are added, and may only hold', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createStock, type Stock } from '../../test/support/test-catalog.ts'
 import { NOTHING } from '../contents/component.ts'
 import type { Matched } from './rescan.ts'
+import { runAlone } from '../../test/support/jobs.ts'
 import { createUnread } from './unread.ts'
 
 let stock: Stock
@@ -15,13 +16,17 @@ const errors: unknown[] = []
 const told: unknown[] = []
 function scan(look: (name: string) => Matched = () => 'same', read: readonly string[] = []) {
   const looked: string[] = []
+  const asked: unknown[] = []
   const known = new Set(read)
-  const stopping = new AbortController()
-  const progress: (string | undefined)[] = []
-  const { run, progress: far } = createUnread({
+  const { work, ask } = createUnread({
     db: stock.db,
+    jobs: {
+      ask: async order => {
+        asked.push(order)
+        return { id: '', isNew: true }
+      },
+    },
     contents: { known: async ({ ref }) => (known.has(ref.name) ? NOTHING : undefined) },
-    signal: stopping.signal,
     log: {
       error: (facts: unknown) => {
         errors.push(facts)
@@ -32,13 +37,12 @@ function scan(look: (name: string) => Matched = () => 'same', read: readonly str
     },
     look: async ({ ref, facts }) => {
       looked.push(ref.name)
-      progress.push(far())
       known.add(ref.name)
       expect(facts).toBeDefined()
       return look(ref.name)
     },
   })
-  return { looked, progress, far, run, stopping }
+  return { looked, asked, ask, run: (run = runAlone<unknown>()) => work.run(run, {}) }
 }
 
 test('what nobody has read is read, the newest first, each once, and new ones later', async () => {
@@ -54,17 +58,20 @@ test('what nobody has read is read, the newest first, each once, and new ones la
   expect(looked).toEqual(['new', 'waiting', 'old', 'later'])
 })
 
-test('it says how far it is while it runs, and what it did', async () => {
-  await stock.put({ name: 'a' })
+test('it says how far it is while it runs, and what it did; it is asked for only when packages came', async () => {
+  const { asked, ask, run } = scan(() => 'same', ['read'])
+  for (let n = 0; n < 60; n++) await stock.put({ name: `p${n}` })
   await stock.put({ name: 'read' })
-  await stock.put({ name: 'b' })
-  const { progress, far, run } = scan(() => 'same', ['read'])
-  await run()
-  expect([progress, far()]).toEqual([
-    ['0 of 3 packages seen, 0 of them read', '2 of 3 packages seen, 1 of them read'],
-    undefined,
+  await ask()
+  const one = runAlone<unknown>()
+  await run(one)
+  await ask()
+  expect(asked).toEqual([{ kind: 'contents', request: {}, by: 'system' }])
+  expect(one.steps.map(({ done, total }) => [done, total])).toEqual([
+    [50, 61],
+    [61, 61],
   ])
-  expect(told.at(-1)).toEqual({ looked: 2, held: 0, unavailable: 0 })
+  expect(told.at(-1)).toEqual({ looked: 60, held: 0, unavailable: 0 })
 })
 
 test('a package that cannot be read does not delay the others', async () => {
@@ -80,10 +87,31 @@ test('a package that cannot be read does not delay the others', async () => {
 
 test('a service that stops does not wait for the rest, which is read after the next start', async () => {
   for (const name of ['a', 'b', 'c']) await stock.put({ name })
+  const stopping = new AbortController()
   const first = scan(() => {
-    first.stopping.abort()
+    stopping.abort(new Error('the service stops'))
     return 'same'
   })
-  expect(await first.run()).toEqual({ looked: 1, held: 0, unavailable: 0 })
+  await expect(first.run(runAlone({ signal: stopping.signal }))).rejects.toThrow('the service stops')
+  expect(first.looked).toEqual(['c'])
   expect(await scan(undefined, first.looked).run()).toEqual({ looked: 2, held: 0, unavailable: 0 })
+})
+
+test('a run goes on behind what an earlier one has seen', async () => {
+  for (let n = 0; n < 70; n++) await stock.put({ name: `p${n}` })
+  const stopping = new AbortController()
+  const first = scan()
+  const run = runAlone<unknown>({ signal: stopping.signal })
+  await expect(
+    first.run({
+      ...run,
+      step: async progress => {
+        await run.step(progress)
+        stopping.abort(new Error('the service stops'))
+      },
+    }),
+  ).rejects.toThrow('the service stops')
+  const next = scan()
+  expect(await next.run(runAlone({ cursor: run.steps[0]?.cursor }))).toEqual({ looked: 70, held: 0, unavailable: 0 })
+  expect(next.looked).toEqual(Array.from({ length: 20 }, (_, n) => `p${19 - n}`))
 })

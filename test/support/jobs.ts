@@ -1,4 +1,4 @@
-import type { WorkKind } from '../../server/core/work.ts'
+import type { Progress, Run, WorkKind } from '../../server/core/work.ts'
 import type { Db } from '../../server/db/db.ts'
 import { createWorker, type Worker } from '../../server/work/worker.ts'
 
@@ -12,4 +12,24 @@ export async function startWorker(
   worker.handle(kinds)
   await worker.start()
   return worker
+}
+
+/** The run of a job that no table knows, with the steps that it took. */
+export function runAlone<Cursor>(
+  options: { readonly cursor?: Cursor; readonly signal?: AbortSignal } = {},
+): Run<Cursor> & { readonly steps: Progress<Cursor>[] } {
+  const { cursor, signal = new AbortController().signal } = options
+  const steps: Progress<Cursor>[] = []
+  return {
+    id: '0badcafe',
+    by: 'ada',
+    requestId: undefined,
+    signal,
+    cursor,
+    steps,
+    step: async progress => {
+      signal.throwIfAborted()
+      steps.push(progress)
+    },
+  }
 }

@@ -27,6 +27,22 @@ export function listStale(
   )
 }
 
+/** How many `listStale` would list. */
+export async function countStale(
+  db: Queryable,
+  viewer: Viewer,
+  { before, after }: { readonly before: Date; readonly after: number },
+): Promise<number> {
+  const { values, add } = params(before, after)
+  const row = await db.first<{ n: number }>(
+    `select count(*) as n from package
+    where state in ('published', 'pending_review') and (scanned_at is null or scanned_at < $1) and id > $2
+      and ${seenBy(viewer, add, 'codename')}`,
+    values,
+  )
+  return row?.n ?? 0
+}
+
 /** Served and waiting packages between two numbers, the newest first. */
 export function listNewest(
   db: Queryable,

@@ -71,8 +71,11 @@ export interface Order {
   readonly request: Readonly<Record<string, unknown>>
   /** What it works on, in a word: a codename, a source. Of one kind and target, only one job runs at a time. */
   readonly target?: string
-  /** Distributions it concerns: who may not see one of them does not see the job. */
-  readonly codenames?: readonly string[]
+  /**
+   * Distributions it concerns: who may not see one of them does not see the job. `all`: it counts packages of all, and
+   * only who sees all of them sees it.
+   */
+  readonly codenames?: readonly string[] | 'all'
   readonly by: string
   readonly requestId?: string
 }

@@ -124,7 +124,7 @@ export function createRematch({ db, jobs, rescans, clock, log, isOn, parallel = 
   }
   const ask = async (): Promise<void> => {
     again = isRunning
-    await jobs.ask({ kind: KIND, request: {}, by: 'system' })
+    await jobs.ask({ kind: KIND, request: {}, by: 'system', codenames: 'all' })
   }
   return {
     work: work as WorkKind,

@@ -66,7 +66,7 @@ test('it says how far it is while it runs, and what it did; it is asked for only
   const one = runAlone<unknown>()
   await run(one)
   await ask()
-  expect(asked).toEqual([{ kind: 'contents', request: {}, by: 'system' }])
+  expect(asked).toEqual([{ kind: 'contents', request: {}, by: 'system', codenames: 'all' }])
   expect(one.steps.map(({ done, total }) => [done, total])).toEqual([
     [50, 61],
     [61, 61],

@@ -91,7 +91,7 @@ export function createUnread({ db, jobs, contents, look, log }: UnreadDeps): Unr
   return {
     work: work as WorkKind,
     ask: async () => {
-      if ((await lastId(db)) > last) await jobs.ask({ kind: KIND, request: {}, by: 'system' })
+      if ((await lastId(db)) > last) await jobs.ask({ kind: KIND, request: {}, by: 'system', codenames: 'all' })
     },
   }
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { FindFixes } from '../core/advisories.ts'
 import type { Part } from '../core/feature.ts'
+import type { Jobs } from '../core/work.ts'
 import type { Repositories } from '../core/repository.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -8,7 +9,7 @@ import type { Log } from '../lib/log.ts'
 import type { GuardedFetch } from '../outbound/fetch.ts'
 import type { Events } from '../record/events.ts'
 import type { Settings } from '../settings/store.ts'
-import { createFeeds, type Feeds } from './feeds/feeds.ts'
+import { createFeeds, FEEDS, type Feeds } from './feeds/feeds.ts'
 import { createThreatIntel, type ThreatIntel } from './intel/threat-intel.ts'
 import { createAdvisoriesOf } from './match/advisories-of.ts'
 import { createJavaNames, type JavaNames } from './java/java-names.ts'
@@ -25,6 +26,7 @@ export interface VulnDbNeeds {
   readonly events: Pick<Events, 'emit'>
   readonly fetch: GuardedFetch
   readonly log: Log
+  readonly worker: Pick<Jobs, 'ask'>
   /** The order of versions that a format of packages has. */
   readonly compareVersions: FormatOrders['compare']
 }
@@ -54,7 +56,7 @@ const WORKER = import.meta.filename.endsWith('.ts')
 
 /** The embedded vulnerability data: reads, imports and fetches them. */
 export function composeVulnDb(needs: VulnDbNeeds): VulnDbPart {
-  const { layout, settings, clock, events, repositories, fetch, log } = needs
+  const { layout, settings, clock, events, repositories, fetch, log, worker } = needs
   const { security } = layout
   const listeners: ((result: ImportResult) => void)[] = []
   const orders = createOrders({ compare: needs.compareVersions })
@@ -88,6 +90,9 @@ export function composeVulnDb(needs: VulnDbNeeds): VulnDbPart {
     limitBytes: () => settings.now().security.max_database_mb * 1_024 * 1_024,
     warn: (facts, message) => log.warn(facts, message),
   })
+  const fetchFeeds = async (request: { readonly only?: string }): Promise<void> => {
+    await worker.ask({ kind: FEEDS, request, by: 'system' })
+  }
   return {
     database,
     orders,
@@ -100,9 +105,7 @@ export function composeVulnDb(needs: VulnDbNeeds): VulnDbPart {
       {
         id: 'vulndb',
         name: 'Fetch vulnerability data from the feeds',
-        run: async () => {
-          await feeds.run()
-        },
+        run: () => fetchFeeds({}),
         when: () =>
           feeds.isConfigured()
             ? `${settings.now().security.feeds.minute} ${settings.now().security.feeds.hour} * * *`
@@ -110,19 +113,12 @@ export function composeVulnDb(needs: VulnDbNeeds): VulnDbPart {
         daily: true,
       },
     ],
-    refreshKev: async () => {
-      void feeds
-        .run(feed => feed.source === 'kev')
-        .catch((error: unknown) => log.error({ err: error }, 'the KEV catalogue could not be fetched'))
-    },
-    refreshFeeds: async () => {
-      void feeds.run().catch((error: unknown) => log.error({ err: error }, 'vulnerability data could not be fetched'))
-    },
+    refreshKev: () => fetchFeeds({ only: 'kev' }),
+    refreshFeeds: () => fetchFeeds({}),
     onChanged: listener => {
       listeners.push(listener)
     },
     stop: async () => {
-      feeds.stop()
       await importer.stop()
     },
   }

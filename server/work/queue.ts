@@ -91,7 +91,7 @@ export function createQueue(db: Db) {
             keyOf(request),
             by,
             requestId ?? null,
-            codenames,
+            codenames === 'all' ? ['*'] : codenames,
           ],
         )
         if (made !== undefined) return { id, isNew: true }

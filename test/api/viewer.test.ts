@@ -84,6 +84,7 @@ const PATH_VALUES: Readonly<Record<string, readonly string[]>> = {
   codename: ['jammy', HIDDEN],
   cve: ['CVE-2026-0001'],
   username: ['admin'],
+  id: ['0badcafe'],
 }
 /** Likewise of a query: each is asked by itself. Parameters that name nothing hidden are left out. */
 const QUERY_VALUES: Readonly<Record<string, readonly string[]>> = {
@@ -305,6 +306,7 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
   'POST /security/packages/{name}/{version}/vex': ofVersion('vex', {}),
   'POST /security/packages/{name}/{version}/vex/{sha256}/accept': ofVersion(`vex/${'a'.repeat(64)}/accept`, {}),
   'DELETE /security/packages/{name}/{version}/vex/{sha256}': ofVersion(`vex/${'a'.repeat(64)}`, {}),
+  'POST /jobs/{id}/cancel': at('/jobs/0badcafe/cancel'),
   'POST /upload/': UPLOADS('/upload/'),
   'POST /upload/batch': UPLOADS('/upload/batch'),
   'POST /upload/stream': UPLOADS('/upload/stream'),

@@ -26,6 +26,9 @@ import { compareVersions, listVersions, readSnapshot, sendIndex, sendVersion } f
 import { readChanges } from './changes.ts'
 import { resolveDependencies } from './dependencies.ts'
 import { installCommands } from './install.ts'
+import type { Jobs, Order } from '../../core/work.ts'
+import { answerOf } from '../../work/answer.ts'
+import { REBUILD, type RebuildRequest } from './rebuild-work.ts'
 
 export interface ArtifactDeps {
   readonly db: Db
@@ -39,7 +42,7 @@ export interface ArtifactDeps {
   ) => Pick<Format, 'id' | 'satisfies' | 'multiArch' | 'fileOf' | 'installCommand' | 'client'>
   readonly repositories: Pick<Repositories, 'get'>
   /** Rebuilds the index from the manifests on disk. */
-  readonly rebuild: (viewer: Viewer) => Promise<Rebuilt>
+  readonly jobs: Jobs
   /** The address by which the caller reached this server, without a slash at the end: `http://repo.example:8000`. */
   readonly clientFacts: (raw: RawRequest) => Promise<ClientFacts>
 }
@@ -147,15 +150,13 @@ export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {
     if (all !== true && place.distribution === undefined) await refuseSeveral(deps, from.viewer, which)
     return deleteAll(deps, which, from)
   },
-  'POST /artifacts/admin/sync-index': async ({ rebuild, audit }, { who, viewer, raw }) => {
-    const { broken, manifests, added, changed, removed } = await rebuild(viewer)
-    await audit.record({
-      action: 'SYNC_INDEX',
-      result: broken.length === 0 ? 'SUCCESS' : 'WARNING',
-      user: who.name,
-      ip: raw.clientIp,
-      facts: { kind: 'index.rebuilt', manifests, added, changed, removed, unreadable: broken.length },
-    })
-    return { status: 'ok', manifests, added, changed, removed, unreadable: broken.length }
+  'POST /artifacts/admin/sync-index': async ({ jobs }, { who, viewer, raw }) => {
+    const request: RebuildRequest = { viewer, ip: raw.clientIp }
+    const by = { by: who.name, requestId: raw.requestId }
+    const order: Order = { kind: REBUILD, request: { ...request }, codenames: 'all', ...by }
+    return {
+      status: 'ok',
+      ...(await answerOf<Omit<Rebuilt, 'broken'> & { unreadable: number }>(jobs, order, raw.signal)),
+    }
   },
 }

@@ -6,7 +6,7 @@ import type { Db } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import type { Format } from '../../formats/format.ts'
 import { formatsIn, switchesFor } from '../../formats/index.ts'
-import type { Jobs } from '../../core/work.ts'
+import type { Jobs, WorkKind } from '../../core/work.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Keyring } from '../../signing/signer.ts'
 import { distributions } from './contract.ts'
@@ -76,7 +76,7 @@ export function composeDistributions(needs: DistributionNeeds): Feature {
     readUnread: needs.readUnread,
   }
   return {
-    work: [migrateWork(deps)],
+    work: [migrateWork(deps) as WorkKind],
     routes: [...bind(distributions, distributionHandlers, deps), ...bind(promotionTargets, targetHandlers, deps)],
   }
 }

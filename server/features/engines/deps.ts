@@ -1,10 +1,9 @@
+import type { Jobs } from '../../core/work.ts'
 import type { Repositories } from '../../core/repository.ts'
 import type { Spool } from '../../files/spool.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { Audit } from '../../record/audit.ts'
 import type { AntivirusScanner, VulnerabilityScanner } from '../../scanners/scanner.ts'
 import type { Database } from '../../vulndb/store/database.ts'
-import type { Feeds } from '../../vulndb/feeds/feeds.ts'
 import type { Importer } from '../../vulndb/store/importer.ts'
 import type { Settings } from '../../settings/store.ts'
 
@@ -16,11 +15,10 @@ export interface EngineDeps {
   }
   readonly repositories: Pick<Repositories, 'seenBy'>
   readonly database: Database
-  readonly importer: Importer
-  readonly feeds: Feeds
+  readonly importer: Pick<Importer, 'state'>
+  readonly jobs: Jobs
   readonly spool: Pick<Spool, 'receive'>
   readonly settings: Pick<Settings, 'now'>
-  readonly audit: Pick<Audit, 'record'>
   readonly security: string
   readonly clock: Clock
 }

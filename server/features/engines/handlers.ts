@@ -1,3 +1,5 @@
+import { mkdir, rename } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { Handlers } from '../../core/contract.ts'
 import { missingCataloguesWarning, policyOf, switchedOff, whileUnavailable } from '../../core/policy.ts'
 import type { Distribution } from '../../core/repository.ts'
@@ -14,6 +16,9 @@ import { loadFeedStates } from '../../vulndb/feeds/feed-state.ts'
 import { readUpdateinfoUrls } from '../../vulndb/feeds/feeds.ts'
 import type { ImportResult } from '../../vulndb/store/import.ts'
 import type { Meta, SourceFacts } from '../../vulndb/store/generation-meta.ts'
+import { answerOf } from '../../work/answer.ts'
+import { FEEDS, type FeedsRun } from '../../vulndb/feeds/feeds.ts'
+import { IMPORT, type ImportRequest } from './work.ts'
 import { DATA_FORM, type engines } from './contract.ts'
 import type { EngineDeps } from './deps.ts'
 import { feedsStatus, grypeStatus } from './status.ts'
@@ -179,10 +184,7 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
   },
   'GET /security/grype/status': deps => grypeStatus(deps),
   'GET /security/feeds/status': deps => feedsStatus(deps),
-  'POST /security/database': async (
-    { spool, importer, settings, audit, repositories },
-    { query, raw, who, viewer },
-  ) => {
+  'POST /security/database': async ({ spool, jobs, settings, security, repositories }, { query, raw, who, viewer }) => {
     const { file, fields } = await readBody(raw, {
       spool,
       limitBytes: settings.now().security.max_database_mb * 1_024 * 1_024,
@@ -193,55 +195,27 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
     try {
       const codename = fields.get('distribution')?.trim() || query.distribution
       if (codename !== undefined) repositories.seenBy(viewer).get(codename)
-      const force = query.force === true || isYes(fields.get('force'))
-      const result = await importer.import(
-        [{ path: file.path, label: file.filename, ...(codename === undefined ? {} : { distribution: codename }) }],
-        { force },
-      )
-      const reply = printResult(result)
-      await audit.record({
-        action: 'VULNDB_IMPORT',
-        result: 'SUCCESS',
-        user: who.name,
+      // out of the folder for uploads, which a start empties: an import that was cut short goes on from it
+      const path = join(security, 'waiting', `${file.blob.sha256}-${raw.requestId}`)
+      await mkdir(dirname(path), { recursive: true })
+      await rename(file.path, path)
+      const request: ImportRequest = {
+        path,
+        label: file.filename,
+        sha256: file.blob.sha256,
+        force: query.force === true || isYes(fields.get('force')),
         ip: raw.clientIp,
-        facts: {
-          kind: 'data.imported',
-          file: file.filename,
-          sha256: file.blob.sha256,
-          status: result.status,
-          generation: result.generation,
-          forced: force,
-          sources: reply.sources.map(({ name }) => name),
-        },
-      })
-      return reply
-    } catch (error) {
-      await audit.record({
-        action: 'VULNDB_IMPORT',
-        result: 'FAILURE',
-        user: who.name,
-        ip: raw.clientIp,
-        facts: {
-          kind: 'data.refused',
-          file: file.filename,
-          sha256: file.blob.sha256,
-          why: error instanceof Error ? error.message.slice(0, 500) : 'it broke',
-        },
-      })
-      throw error
+        ...(codename === undefined ? {} : { distribution: codename }),
+      }
+      const order = { kind: IMPORT, request: { ...request }, by: who.name, requestId: raw.requestId }
+      return printResult(await answerOf<ImportResult>(jobs, order, raw.signal))
     } finally {
       await file.discard()
     }
   },
-  'POST /security/database/fetch': async ({ feeds, audit }, { who, raw }) => {
-    const { asked, fetched, failed } = await feeds.run()
-    await audit.record({
-      action: 'VULNDB_IMPORT',
-      result: failed.length === 0 ? 'SUCCESS' : 'FAILURE',
-      user: who.name,
-      ip: raw.clientIp,
-      facts: { kind: 'feeds.asked', asked, fetched, failed: failed.length },
-    })
+  'POST /security/database/fetch': async ({ jobs }, { who, raw }) => {
+    const order = { kind: FEEDS, request: { ip: raw.clientIp }, by: who.name, requestId: raw.requestId }
+    const { asked, fetched, failed } = await answerOf<FeedsRun>(jobs, order, raw.signal)
     return { asked, fetched, failed: [...failed] }
   },
 }

@@ -101,6 +101,13 @@ describe('a job is seen', () => {
     expect(await seen(as('reader', 'ada'))).toEqual([[id], 'no refusal', 'no refusal'])
   })
 
+  test('that counts packages of all distributions only by those who see all of them', async () => {
+    const id = await ask({ codenames: 'all', target: '' })
+    const listed = async (hidden: readonly string[]): Promise<string[]> =>
+      (await call('GET /jobs', { query: {}, ...as('admin', 'ada', hidden) })).items.map(one => one.job_id)
+    expect([await listed([]), await listed(['noble'])]).toEqual([[id], []])
+  })
+
   test('with how far it is, and at its end with its result', async () => {
     const id = await ask({ requestId: 'r-1' })
     await moved(id)

@@ -47,7 +47,9 @@ export interface LogLine {
 const COLUMNS = `id, kind, target, state, asked_by, asked_at, request_id, started_at, finished_at, run_at, run_done,
   run_bytes, moved_at, done, total, bytes, total_bytes, told, cancelled_by, result, error`
 // $1 kinds, $2 hidden codenames, $3 name
-const SEEN = `(kind = any($1) or asked_by = $3) and not codenames && $2::text[]`
+// a job about all distributions has the codename *
+const SEEN = `(kind = any($1) or asked_by = $3) and not codenames && $2::text[]
+  and not ('*' = any(codenames) and cardinality($2::text[]) > 0)`
 
 const eyes = ({ kinds, hidden, name }: JobViewer): unknown[] => [kinds, hidden, name]
 

@@ -146,13 +146,32 @@ export interface FeedsRun {
   readonly failed: readonly { readonly source: string; readonly why: string }[]
 }
 
+export interface FeedsOptions {
+  readonly only?: (feed: Feed) => boolean
+  readonly signal?: AbortSignal
+  /** Called after each source with how many are done, of how many, and why this one failed. */
+  readonly told?: (done: number, of: number, failed: FeedsRun['failed'][number] | undefined) => Promise<void>
+}
+
+/** The kind of job that fetches them. */
+export const FEEDS = 'vulndb-feeds'
+
 /** Keeps the data current where there is a network. */
 export interface Feeds {
   isConfigured(): boolean
-  /** Fetches every address, if it changed, and imports it. A failing address does not affect the others. */
-  run(only?: (feed: Feed) => boolean): Promise<FeedsRun>
-  stop(): void
+  /**
+   * Fetches every address, if it changed, and imports it. A failing address does not affect the others.
+   * @throws the reason of `signal`; what was imported until then stays
+   */
+  run(options?: FeedsOptions): Promise<FeedsRun>
 }
+
+interface Asking {
+  readonly folder: string
+  readonly signal: AbortSignal
+}
+
+const NEVER = new AbortController().signal
 
 /** Fetches the feeds that the settings name, and imports what is new. */
 export function createFeeds({
@@ -165,11 +184,9 @@ export function createFeeds({
   repositories,
   warn,
 }: FeedsDeps): Feeds {
-  const stopping = new AbortController()
-
   /** The address of the archive that a file names, in the same folder. */
-  async function newestArchive(url: string, to: string): Promise<string> {
-    const { status } = await fetch(url, { to, limitBytes: MOST_NAME, signal: stopping.signal })
+  async function newestArchive(url: string, to: string, signal: AbortSignal): Promise<string> {
+    const { status } = await fetch(url, { to, limitBytes: MOST_NAME, signal })
     if (status !== 200) throw new Error(`the answer was ${status}`)
     const name = (await readFile(to, 'utf8')).trim()
     if (!/^[\w.-]+\.tar\.(?:zst|gz|xz|bz2)$/.test(name)) throw new Error('it does not name an archive')
@@ -180,18 +197,18 @@ export function createFeeds({
   async function ask(
     feed: Feed,
     known: FeedState | undefined,
-    folder: string,
+    { folder, signal }: Asking,
   ): Promise<{ readonly state: FeedState; readonly file?: ImportFile }> {
     const checkedAt = clock.now().toISOString()
     const to = join(folder, randomUUID())
     try {
-      const url = LATEST.test(feed.url) ? await newestArchive(feed.url, to) : feed.url
+      const url = LATEST.test(feed.url) ? await newestArchive(feed.url, to, signal) : feed.url
       const { status, notModified, etag, lastModified } = await fetch(url, {
         to,
         etag: known?.etag,
         lastModified: known?.last_modified,
         limitBytes: limitBytes(),
-        signal: stopping.signal,
+        signal,
       })
       if (notModified && known !== undefined)
         return {
@@ -228,7 +245,7 @@ export function createFeeds({
 
   return {
     isConfigured: () => listFeeds(addresses(), repositories, clock.now().getUTCFullYear()).length > 0,
-    async run(only = () => true) {
+    async run({ only = () => true, signal = NEVER, told = async () => undefined } = {}) {
       const folder = join(security, 'feeds', randomUUID())
       await mkdir(folder, { recursive: true })
       try {
@@ -239,9 +256,10 @@ export function createFeeds({
         // repositories of one distribution feed one source, so when one is new all are loaded again
         const sources = new Map<string, Feed[]>()
         for (const feed of feeds) sources.set(feed.source, [...(sources.get(feed.source) ?? []), feed])
-        for (const [source, group] of sources) {
-          if (stopping.signal.aborted) break
-          const answers = await askGroup(group, states, folder)
+        for (const [n, [source, group]] of [...sources].entries()) {
+          signal.throwIfAborted()
+          const answers = await askGroup(group, states, { folder, signal })
+          signal.throwIfAborted()
           const wrong = answers.find(({ state }) => state.error !== undefined)
           const files = answers.flatMap(({ file }) => file ?? [])
           let why = wrong?.state.error
@@ -261,13 +279,13 @@ export function createFeeds({
           })
           await Promise.all(files.map(({ path }) => rm(path, { force: true })))
           await saveFeedStates(security, states)
+          await told(n + 1, sources.size, why === undefined ? undefined : { source, why })
         }
         return { asked: feeds.length, fetched, failed }
       } finally {
         await rm(folder, { recursive: true, force: true })
       }
     },
-    stop: () => stopping.abort(new Error('the service stops')),
   }
 
   async function importFiles(files: readonly ImportFile[]): Promise<string | undefined> {
@@ -282,17 +300,17 @@ export function createFeeds({
   async function askGroup(
     group: readonly Feed[],
     states: Readonly<Record<string, FeedState>>,
-    folder: string,
+    asking: Asking,
   ): Promise<{ readonly state: FeedState; readonly file?: ImportFile }[]> {
     const answers = []
-    for (const feed of group) answers.push(await ask(feed, states[feed.url], folder))
+    for (const feed of group) answers.push(await ask(feed, states[feed.url], asking))
     const isNew = answers.some(({ file }) => file !== undefined)
     if (!isNew || group.length === 1) return answers
     return Promise.all(
       answers.map(async (answer, n) =>
         answer.file !== undefined || answer.state.error !== undefined
           ? answer
-          : ask(group[n] as Feed, undefined, folder),
+          : ask(group[n] as Feed, undefined, asking),
       ),
     )
   }

@@ -15,6 +15,7 @@ import { ownDistributions } from './features/own-distributions/contract.ts'
 import { engines } from './features/engines/contract.ts'
 import { health } from './features/health/contract.ts'
 import { jobs } from './features/jobs/contract.ts'
+import { logs } from './features/logs/contract.ts'
 import { license } from './features/license/contract.ts'
 import { documents } from './features/documents/contract.ts'
 import { release } from './features/release/contract.ts'
@@ -47,6 +48,7 @@ export const api = {
   ...sso,
   ...access,
   ...jobs,
+  ...logs,
   ...license,
   ...uploaderKeys,
   ...uploads,

@@ -3,6 +3,7 @@ import { countSigned } from './catalog/queries/signed-by.ts'
 import { createClientFacts } from './compose/client-facts.ts'
 import { composeDirectory } from './compose/directory.ts'
 import { layFoundation, type Foundation } from './compose/foundation.ts'
+import { openLogs } from './compose/logs.ts'
 import { repair } from './compose/repair.ts'
 import type { Feature, Part } from './core/feature.ts'
 import { ALL_SEEING } from './core/viewer.ts'
@@ -21,6 +22,7 @@ import { composeEngines } from './features/engines/compose.ts'
 import { probeFolder } from './features/health/probes.ts'
 import { composeHealth } from './features/health/compose.ts'
 import { composeJobs, jobCleaning } from './features/jobs/compose.ts'
+import { composeLogs } from './features/logs/compose.ts'
 import { composeLicense } from './features/license/compose.ts'
 import { composeNotifications } from './features/notifications/compose.ts'
 import { composeRelease } from './features/release/compose.ts'
@@ -44,7 +46,6 @@ import { composeHttp } from './http/compose.ts'
 import { problemOf } from './http/problem.ts'
 import { needAddress } from './http/listener.ts'
 import { createScheduler, type Scheduler } from './work/scheduler.ts'
-import { createLog, type Log } from './lib/log.ts'
 import { composeOutbound } from './outbound/compose.ts'
 import { composeContents } from './contents/compose.ts'
 import { composeGate } from './pipeline/compose.ts'
@@ -71,28 +72,30 @@ export interface Service {
 
 export interface ComposeOptions {
   readonly uiFolder: string
-  readonly log?: Log
   /** Engines instead of the built-in ones, for tests: they stand for the outside world. */
   readonly engines?: Partial<Scanners>
 }
+
+/** The foundation with a log of its own: its lines carry the name of the part. */
+const named = (base: Foundation, component: string): Foundation => ({ ...base, log: base.log.of(component) })
 
 /** What is done with packages, whoever asks: from outgoing messages to review. */
 async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanners>) {
   const { db, outbox, repositories } = base
   const { version, webhookSecret, clamd, searchPath, aptPublisher } = env
-  const outbound = await composeOutbound({ ...base, version, webhookSecret })
+  const outbound = await composeOutbound({ ...named(base, 'outbound'), version, webhookSecret })
   const { fetch, notices } = outbound
   const vulndb = composeVulnDb({
-    ...base,
+    ...named(base, 'vulndb'),
     fetch,
     compareVersions: (format, a, b) => getFormat(format).compareVersions(a, b),
   })
   const scanning = composeScanners({ ...base, clamd, searchPath, vulndb, engines })
   const enrich: Enrich = findings => enrichFindings(findings, vulndb.intel)
-  const packages = composeCatalog({ ...base, notices, hasTree })
+  const packages = composeCatalog({ ...named(base, 'catalog'), notices, hasTree })
   const { catalog } = packages
-  const trees = composePublish({ ...base, fixes: vulndb.fixes, aptPublisher })
-  const renewal = createRenewal({ ...base, publisher: trees.publisher })
+  const trees = composePublish({ ...named(base, 'publish'), fixes: vulndb.fixes, aptPublisher })
+  const renewal = createRenewal({ ...named(base, 'publish'), publisher: trees.publisher })
   const keys = createKeyFollower(base)
   const advisories = createAdvisoryFollower({ db, outbox, repositories, database: vulndb.database })
   const outlived = createOutlived({ ...base, signed: () => countSigned(db, ALL_SEEING) })
@@ -100,7 +103,7 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
   const gate = composeGate({ ...base, scanners: scanning.scanners, enrich, catalog, contents })
   const sbom = composeSbom({ ...base, contents, version })
   const review = composeReview({
-    ...base,
+    ...named(base, 'review'),
     catalog,
     notices,
     steps: gate.steps,
@@ -147,9 +150,9 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const { catalog, rebuild } = packages
   const { version, production, jwtMinutes, setupToken, clamd, aptPublisher, metricsToken } = env
   const clientFacts = createClientFacts(base)
-  const directory = composeDirectory(base)
+  const directory = composeDirectory(named(base, 'directory'))
   const active = new Set(activeFormats(env.repoFormat).map(({ id }) => id))
-  const auth = composeAuth({ ...base, jwtMinutes, mail, directory })
+  const auth = composeAuth({ ...named(base, 'auth'), jwtMinutes, mail, directory })
   const setup = composeSetup({
     ...base,
     setupToken,
@@ -160,12 +163,12 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     disk: () => probeFolder(base.layout.root),
   })
   const access = composeAccess(base)
-  const uploads = composeUploads({ ...base, gate: gate.gate, activeFormats: active, problemOf })
+  const uploads = composeUploads({ ...named(base, 'uploads'), gate: gate.gate, activeFormats: active, problemOf })
   const retention = composeRetention({ ...base, catalog })
   const clocked = [trees, renewal, packages, uploads, retention, keys, vulndb, advisories, outlived, review]
   const scheduler = composeClock(base, clocked)
   const health = composeHealth({
-    ...base,
+    ...named(base, 'health'),
     version,
     aptPublisher,
     metricsToken,
@@ -195,8 +198,9 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeUploaderKeys(base),
     access,
     composeJobs({ ...base, scheduler }),
+    composeLogs({ folder: env.logFolder, accessLog: () => undefined }),
     composeLicense(base),
-    composeDocuments(base),
+    composeDocuments(named(base, 'documents')),
     composeRelease({ ...base, publisher: trees.publisher }),
     retention,
     composeDashboard({ ...base, antivirus }),
@@ -211,7 +215,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeSettings({ ...base, scheduler, isLicense: key => licensing.read(key) !== undefined }),
     composeNotifications(outbound),
     composeSso({
-      ...base,
+      ...named(base, 'sso'),
       production,
       fetch,
       directory,
@@ -229,17 +233,18 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
 }
 
 /** Builds everything by hand, in the order of the layers; this list is the architecture. */
-export async function compose(
-  env: Env,
-  { uiFolder, log = createLog(env.logLevel), engines = {} }: ComposeOptions,
-): Promise<Service> {
+export async function compose(env: Env, { uiFolder, engines = {} }: ComposeOptions): Promise<Service> {
   await needAddress(env)
+  const logs = openLogs(env)
+  const { log } = logs
   const base = await layFoundation(env, log)
   const verbs = await composeVerbs(env, base, engines)
   const { features, setup, auth, access, uploads, health, scheduler } = composeFeatures(env, base, verbs)
   const http = composeHttp({
     ...env,
-    ...base,
+    ...named(base, 'http'),
+    aside: logs.aside,
+    treeLines: logs.trees,
     ...access.rules,
     routes: features.flatMap(({ routes }) => routes),
     authenticate: auth.authenticate,
@@ -286,7 +291,14 @@ export async function compose(
       // the trees are served from here on; routes answer that the service is starting
       const url = await http.open()
       address.opened(url)
-      await repair({ ...base, keys, publisher: trees.publisher, tellFixes, outlived, rebuild: packages.rebuild })
+      await repair({
+        ...named(base, 'start'),
+        keys,
+        publisher: trees.publisher,
+        tellFixes,
+        outlived,
+        rebuild: packages.rebuild,
+      })
       for (const { outwardDebts } of parts) handleDebts(outbox, outwardDebts)
       outbox.start()
       await scheduler.start()
@@ -299,6 +311,7 @@ export async function compose(
     async stop() {
       for (const part of [http, uploads, scheduler, worker, vulndb, review, health, outbound, outbox, trees, base])
         await part.stop?.()
+      await logs.close()
     },
   }
 }

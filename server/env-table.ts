@@ -172,4 +172,17 @@ export const ENV_TABLE: readonly Variable[] = [
     default: 'info',
     check: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
   },
+  { name: 'LOG_FOLDER', description: 'Where log files are kept; unset, `logs` below REPOS_ROOT.' },
+  {
+    name: 'LOG_FILE_MB',
+    description: 'How large a log file grows, in MB, before a new one begins.',
+    default: '20',
+    check: wholeNumber(1, 10_000),
+  },
+  {
+    name: 'LOG_FILES',
+    description: 'How many finished log files stay, of the log and of the list of downloads each.',
+    default: '10',
+    check: wholeNumber(1, 10_000),
+  },
 ]

@@ -1,4 +1,4 @@
-import { isAbsolute, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { ENV_TABLE, listOf } from './env-table.ts'
 import { formatWords } from './formats/index.ts'
 
@@ -29,6 +29,9 @@ export interface Env {
   /** Folders of programs, separated by `:`. */
   readonly searchPath: string
   readonly logLevel: string
+  readonly logFolder: string
+  readonly logFileMb: number
+  readonly logFiles: number
   /** Odd values that do not stop the start. */
   readonly warnings: readonly string[]
 }
@@ -115,7 +118,7 @@ export function readEnv(vars: Readonly<Record<string, string | undefined>>, cwd:
   if (problems.length > 0) throw new EnvProblems(problems)
   const text = (name: string): string =>
     given.get(name) ?? ENV_TABLE.find(variable => variable.name === name)?.default ?? ''
-  const root = given.get('REPOS_ROOT') ?? (production ? '/repos' : join(cwd, 'var', 'repos'))
+  const reposRoot = resolve(cwd, given.get('REPOS_ROOT') ?? (production ? '/repos' : join(cwd, 'var', 'repos')))
   const format = text('REPO_FORMAT')
   const username = given.get('ADMIN_USERNAME')
   const socket = given.get('CLAMD_SOCKET')
@@ -124,7 +127,7 @@ export function readEnv(vars: Readonly<Record<string, string | undefined>>, cwd:
     production,
     host: text('HOST'),
     port: Number(text('PORT')),
-    reposRoot: isAbsolute(root) ? root : resolve(cwd, root),
+    reposRoot,
     repoFormat: WORDS.includes(format) ? format : 'apt',
     databaseUrl: given.get('DATABASE_URL'),
     redisUrl: given.get('REDIS_URL'),
@@ -152,6 +155,9 @@ export function readEnv(vars: Readonly<Record<string, string | undefined>>, cwd:
           : undefined,
     aptPublisher: text('APT_PUBLISHER') === 'reprepro' ? 'reprepro' : 'native',
     logLevel: text('LOG_LEVEL'),
+    logFolder: resolve(cwd, given.get('LOG_FOLDER') ?? join(reposRoot, 'logs')),
+    logFileMb: Number(text('LOG_FILE_MB')),
+    logFiles: Number(text('LOG_FILES')),
     searchPath: text('PATH'),
     warnings: warningsOf(given, production),
   })

@@ -26,7 +26,7 @@ import { treeFolders } from '../formats/tree-folders.ts'
 import { createArrivals } from '../lib/arrivals.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createDigestThreads } from '../lib/digest.ts'
-import type { Log } from '../lib/log.ts'
+import type { RootLog } from '../lib/log.ts'
 import { ALONE } from '../lib/replica-memory.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { createAudit } from '../record/audit.ts'
@@ -42,7 +42,7 @@ import { createUploaderKeys } from '../signing/uploader-keys.ts'
 async function openDatabase(
   env: Env,
   layout: Layout,
-  log: Log,
+  log: RootLog,
 ): Promise<{ readonly db: Db; readonly embedded: Embedded | undefined }> {
   const embedded =
     env.databaseUrl === undefined
@@ -78,12 +78,13 @@ function enterpriseFunctions(): readonly string[] {
 }
 
 /** The layers below the domain: files, database, records, settings and keys. */
-export async function layFoundation(env: Env, log: Log) {
+export async function layFoundation(env: Env, log: RootLog) {
   const clock = systemClock
   const repositories = createRepositories(DEFAULT_DISTRIBUTIONS)
   const layout = createLayout(env.reposRoot, treeFolders({ repositories, formats: FORMATS }))
   await openRoot(layout.root)
   const unlock = await lockRoot(layout.root)
+  await openRoot(env.logFolder, 'LOG_FOLDER')
   await mkdir(layout.incoming, { recursive: true })
   const secrets = await secretsOf(env, layout)
   const { db, embedded } = await openDatabase(env, layout, log)

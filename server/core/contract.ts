@@ -94,8 +94,12 @@ export interface Input<Key, R> {
   readonly raw: RawRequest
 }
 
-/** One Server-Sent Event. `data` is sent as JSON; an `id` makes the stream resumable with Last-Event-ID. */
+/**
+ * One Server-Sent Event. `data` is sent as JSON; an `id` makes the stream resumable with Last-Event-ID. A `comment`
+ * goes before it, or alone where `data` is undefined: clients do not see it.
+ */
 export interface StreamEvent {
+  readonly comment?: string
   readonly id?: string
   readonly event?: string
   readonly data: unknown

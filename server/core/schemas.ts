@@ -6,6 +6,14 @@ import type { Meanwhile } from './policy.ts'
 export const Text = Type.String()
 /** ISO 8601, in UTC. */
 export const Time = Type.String({ format: 'date-time' })
+/** A filter: a day, or a moment; both in UTC unless an offset is given. */
+export const Moment = Type.Optional(
+  Type.String({
+    maxLength: 40,
+    rule: 'a day or a time such as 2026-03-01 or 2026-03-01T12:00:00Z',
+    pattern: '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2})?)?$',
+  }),
+)
 /** The answer of an act without further content. */
 export const Done = Type.Object({ message: Text })
 

@@ -1,5 +1,6 @@
 import type { Debt, Debts, Deliver } from '../core/feature.ts'
 import type { Db, Queryable } from './db.ts'
+import { inRequest } from '../lib/request-scope.ts'
 
 /**
  * Work that must still follow a committed decision. Asks with equal keys become one delivery. Keys: `manifest:<ref>`,
@@ -209,7 +210,8 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
 
   function lookNow(): void {
     if (stopped) return
-    if (looking === undefined) looking = look()
+    // whose request it was that owed something does not matter: others join in
+    if (looking === undefined) looking = inRequest(undefined, look)
     else lookAgain = true
   }
 

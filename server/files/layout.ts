@@ -21,6 +21,7 @@ import { relPath } from '../core/identity.ts'
  *     ├── rpm/dists/<codename> ─▶ …   rpm/pool/<codename>/h/…            the same for RPM,
  *     ├── apk/dists/<codename> ─▶ …   apk/pool/<codename>/main/x86_64/…   and for APK, with apk/keys/<name>.rsa.pub
  *     ├── incoming/<id>                            uploads on their way in; empty after a start
+ *     ├── logs/gatehouse-<machine>.log   trees-<machine>.log     and those before them (`record/log-series.ts`)
  *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json   distributions.json
  *     └── .secrets/   .pg/   gpg.key   .running     who runs on it (`files/root-lock.ts`)
  *         .rebuilding     the database is being made again from the manifests; the next start goes on with it

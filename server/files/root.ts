@@ -1,21 +1,27 @@
 import { mkdir, mkdtemp, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
+/** A folder, and the environment variable that names it. */
+interface Root {
+  readonly root: string
+  readonly variable: string
+}
+
 type Fault = Error & { readonly code?: string }
 
 const WHO = (): string => (process.getuid === undefined ? 'this user' : `the user with uid ${process.getuid()}`)
 
-function saying(root: string, path: string, error: Fault): Error {
+function saying({ root, variable }: Root, path: string, error: Fault): Error {
   const { code = error.message } = error
   const why =
     code === 'ENOTDIR' || code === 'EEXIST'
-      ? `${path} is no folder. Remove what is there, or set REPOS_ROOT to a folder.`
+      ? `${path} is no folder. Remove what is there, or set ${variable} to a folder.`
       : code === 'ENOSPC' || code === 'EDQUOT'
-        ? `there is no room left at ${path}. Free some, or set REPOS_ROOT to another disk.`
+        ? `there is no room left at ${path}. Free some, or set ${variable} to another disk.`
         : code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
-          ? `${WHO()} may not write to ${path} (${code}). Give the folder to that user, or set REPOS_ROOT to one that can be written to.`
-          : `${path} cannot be made (${code}). Set REPOS_ROOT to a folder on a disk of this machine.`
-  return new Error(`REPOS_ROOT=${root}: ${why}`, { cause: error })
+          ? `${WHO()} may not write to ${path} (${code}). Give the folder to that user, or set ${variable} to one that can be written to.`
+          : `${path} cannot be made (${code}). Set ${variable} to a folder on a disk of this machine.`
+  return new Error(`${variable}=${root}: ${why}`, { cause: error })
 }
 
 const isFolder = (path: string): Promise<boolean> =>
@@ -28,7 +34,7 @@ const isFolder = (path: string): Promise<boolean> =>
  * Makes one level after another: the recursive `mkdir` of Node never ends where a parent exists but refuses with
  * ENOENT, as `/proc` does.
  */
-async function makeFolder(root: string, path: string): Promise<void> {
+async function makeFolder(root: Root, path: string): Promise<void> {
   if (await isFolder(path)) return
   const parent = dirname(path)
   if (parent !== path) await makeFolder(root, parent)
@@ -38,14 +44,14 @@ async function makeFolder(root: string, path: string): Promise<void> {
 }
 
 /**
- * Creates REPOS_ROOT if it is missing and checks that it can be written to.
+ * Creates REPOS_ROOT, or the folder of another variable, if it is missing and checks that it can be written to.
  * @throws one sentence that names the folder, what is wrong with it, and the way out
  */
-export async function openRoot(root: string): Promise<void> {
-  await makeFolder(root, root)
+export async function openRoot(root: string, variable = 'REPOS_ROOT'): Promise<void> {
+  await makeFolder({ root, variable }, root)
   try {
     await rmdir(await mkdtemp(join(root, '.try-')))
   } catch (error) {
-    throw saying(root, root, error as Fault)
+    throw saying({ root, variable }, root, error as Fault)
   }
 }

@@ -5,6 +5,7 @@ import type { BoundRoute } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
 import type { Repositories } from '../core/repository.ts'
 import type { Log } from '../lib/log.ts'
+import { inRequest } from '../lib/request-scope.ts'
 import type { Metrics } from '../record/metrics.ts'
 import type { Starting } from '../record/starting.ts'
 import { boundLeftover, readBeforeClosing } from './body.ts'
@@ -15,7 +16,7 @@ import { createKeptFiles, type KeptFiles } from './kept-files.ts'
 import { createKnownWords } from './known-words.ts'
 import { createKeptTrees, type TreeAddress } from './kept-trees.ts'
 import type { RateLimits } from './rate-limit.ts'
-import { createCallers, createRecorder, HARDENING, ONLY_TLS, requestIdOf } from './request-facts.ts'
+import { createCallers, createRecorder, HARDENING, ONLY_TLS, requestIdOf, type RecorderDeps } from './request-facts.ts'
 import { createRoutes, type Authenticate, type RouteDeps } from './routes.ts'
 import { createTrees, type TreeDeps } from './trees.ts'
 
@@ -39,12 +40,14 @@ export interface AppDeps {
   readonly starting: Pick<Starting, 'now'>
   readonly metrics: Pick<Metrics, 'request'>
   readonly log: Log
+  readonly aside: Log
+  readonly treeLines: RecorderDeps['trees']
 }
 
 const requestId: Middleware = async (ctx, next) => {
   ctx.state.requestId = requestIdOf(ctx.req)
   ctx.set('X-Request-ID', String(ctx.state.requestId))
-  await next()
+  await inRequest(String(ctx.state.requestId), next)
 }
 
 function hardening(production: boolean): Middleware {
@@ -76,9 +79,14 @@ function cors(origins: readonly string[]): Middleware {
   }
 }
 
+/** The body's size, of a GET that was answered with a file or a part of it. */
+function bodyBytes({ method, status, res }: Context): number {
+  return method === 'GET' && (status === 200 || status === 206) ? Number(res.getHeader('content-length') ?? 0) : 0
+}
+
 function recordWith(record: ReturnType<typeof createRecorder>): Middleware {
   return async (ctx, next) => {
-    record(ctx.res, () => ({
+    record(ctx.req, ctx.res, () => ({
       requestId: ctx.state.requestId as string,
       method: ctx.method,
       route: String(ctx.state.route ?? 'none'),
@@ -86,6 +94,7 @@ function recordWith(record: ReturnType<typeof createRecorder>): Middleware {
       status: ctx.status,
       ip: ctx.state.clientIp as string,
       user: (ctx.state.who as { name?: string } | undefined)?.name,
+      ...(ctx.state.isTree === true ? { tree: { bytes: bodyBytes(ctx) } } : {}),
     }))
     await next()
   }
@@ -179,11 +188,10 @@ function createKoa(deps: AppDeps, { kept, callerOf, record }: Shared): Koa {
 
 /** The HTTP application. Files of public trees that are in memory are answered ahead of Koa. */
 export function createApp(deps: AppDeps): RequestListener {
-  const { log, metrics } = deps
   const shared: Shared = {
     kept: createKeptFiles(),
     callerOf: createCallers(deps.trustedProxies),
-    record: createRecorder(log, metrics),
+    record: createRecorder({ ...deps, trees: deps.treeLines }),
   }
   const koa = createKoa(deps, shared).callback()
   const keptTrees = createKeptTrees({ ...deps, ...shared })

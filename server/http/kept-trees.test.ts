@@ -116,6 +116,38 @@ test('a request answered from memory is logged and counted like every other', as
   ])
 })
 
+/** The line of the list of downloads without what changes: its time and, at its end, the id. */
+const treeLine = (line = ''): string => line.replace(/\[[^\]]+\]/, '[now]').replace(/ [\w.:-]+\n$/, '')
+
+test.each<[string, Ask, string]>([
+  ['GET', {}, '200 100000 "-" "-" "-"'],
+  ['HEAD', {}, '200 0 "-" "-" "-"'],
+  ['GET', { headers: { range: 'bytes=3-8' } }, '206 6 "-" "-" "bytes=3-8"'],
+  ['GET', { headers: { range: 'bytes=999999-' } }, '416 0 "-" "-" "bytes=999999-"'],
+  ['GET', { headers: { 'if-none-match': '*' } }, '304 0 "-" "-" "-"'],
+  ['GET', { headers: { 'user-agent': 'Debian "APT"\t\\1' } }, '200 100000 "-" "Debian \\x22APT\\x22\\x09\\x5C1" "-"'],
+])('a request of a tree is a line of its own, from disk and from memory: %s %j', async (method, options, line) => {
+  await put(package_(), 'y'.repeat(100_000))
+  app.treeLines.length = 0
+  const from = { ...options, headers: { ...options.headers, 'x-forwarded-for': '198.18.0.7' } }
+  await ask(`${DEB}?token=secret`, from, method)
+  await ask(DEB)
+  await ask(DEB, from, method)
+  await expect.poll(() => app.treeLines.length).toBe(3)
+  const expected = `198.18.0.7 - - [now] "${method} ${DEB} HTTP/1.1" ${line}`
+  expect([treeLine(app.treeLines[0]), treeLine(app.treeLines[2])]).toEqual([expected, expected])
+})
+
+test('requests of other addresses are in no list of downloads', async () => {
+  app.treeLines.length = 0
+  await ask('/health')
+  await ask('/api/v1/packages/')
+  await ask('/repos/dists/jammy/nothing')
+  await expect
+    .poll(() => app.treeLines.map(treeLine))
+    .toEqual(['127.0.0.1 - - [now] "GET /repos/dists/jammy/nothing HTTP/1.1" 404 0 "-" "-" "-"'])
+})
+
 test('a publication that goes live is served by the next request', async () => {
   await ask(RELEASE)
   const before = await ask(RELEASE)

@@ -18,7 +18,7 @@ export interface KeptTreesDeps {
   readonly privateTrees: () => Promise<ReadonlySet<string>>
   readonly production: boolean
   readonly callerOf: (request: IncomingMessage) => Caller
-  readonly record: (response: ServerResponse, served: () => Served) => void
+  readonly record: (request: IncomingMessage, response: ServerResponse, served: () => Served) => void
 }
 
 /** What every answer has that is made here; `Origin` because the others differ by it. */
@@ -35,20 +35,23 @@ function isPlain({ method, headers }: IncomingMessage): boolean {
   )
 }
 
+/** @returns how many bytes the body has */
 function send(
   request: IncomingMessage,
   response: ServerResponse,
   { file, isSecure, requestId }: { readonly file: Found; readonly isSecure: boolean; readonly requestId: string },
-): void {
+): number {
   const { status, headers, range } = answerFor(request, file.version, file, Date.now())
   const all = [...ALWAYS, 'X-Request-ID', requestId]
   if (isSecure) all.push(...TLS)
   for (const name in headers) all.push(name, headers[name] ?? '')
   response.writeHead(status, all)
-  if (range === undefined || request.method === 'HEAD') response.end()
+  const isEmpty = range === undefined || request.method === 'HEAD'
+  if (isEmpty) response.end()
   else if (status === 206) response.end(file.bytes.subarray(range.start, range.end + 1))
   else if (file.text === undefined) response.end(file.bytes)
   else response.end(file.text, 'latin1')
+  return isEmpty ? 0 : range.end - range.start + 1
 }
 
 /**
@@ -96,7 +99,8 @@ export function createKeptTrees({
     if (named.some(([name, was]) => repositories.find(name) !== was || closed.has(name))) return false
     const { ip, isSecure } = callerOf(request)
     const requestId = requestIdOf(request)
-    record(response, () => ({
+    let bytes = 0
+    record(request, response, () => ({
       requestId,
       method,
       route: root,
@@ -104,8 +108,9 @@ export function createKeptTrees({
       status: response.statusCode,
       ip,
       user: undefined,
+      tree: { bytes },
     }))
-    send(request, response, { file, isSecure: production && isSecure, requestId })
+    bytes = send(request, response, { file, isSecure: production && isSecure, requestId })
     return true
   }
   return (request, response) => {

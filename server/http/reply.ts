@@ -7,11 +7,12 @@ import { problemBody, problemOf } from './problem.ts'
 const HEARTBEAT_MS = 15_000
 
 /** One event as it is sent (WHATWG HTML, 9.2 Server-sent events). */
-function printEvent({ id, event, data }: StreamEvent): string {
+function printEvent({ comment, id, event, data }: StreamEvent): string {
   const lines = [
+    ...(comment === undefined ? [] : [`: ${comment}`]),
     ...(id === undefined ? [] : [`id: ${id}`]),
     ...(event === undefined ? [] : [`event: ${event}`]),
-    `data: ${JSON.stringify(data)}`,
+    ...(data === undefined ? [] : [`data: ${JSON.stringify(data)}`]),
   ]
   return `${lines.join('\n')}\n\n`
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../lib/log.ts'
+import { createAccessLines } from './access-line.ts'
 import type { Metrics } from '../record/metrics.ts'
 import { clientIp, createTrust, isProxy } from './client-ip.ts'
 
@@ -53,22 +54,41 @@ export interface Served {
   readonly status: number
   readonly ip: string
   readonly user: string | undefined
+  /** Of a tree: the bytes of the body of a whole answer. */
+  readonly tree?: { readonly bytes: number }
 }
 
+export interface RecorderDeps {
+  readonly log: Log
+  /** For requests that would fill the log files and say nothing there. */
+  readonly aside: Log
+  readonly metrics: Pick<Metrics, 'request'>
+  /** Takes one line for each request of a tree. */
+  readonly trees: { write(line: string): void }
+}
+
+/** Routes that programs ask every few seconds. */
+const PROBES: ReadonlySet<string> = new Set(['/health', '/health/live', '/health/ready', '/metrics'])
+
 /** Writes one log line and one count for each request, when its answer has ended. */
-export function createRecorder(
-  log: Log,
-  metrics: Pick<Metrics, 'request'>,
-): (response: ServerResponse, served: () => Served) => void {
-  return (response, served) => {
+export function createRecorder({
+  log,
+  aside,
+  metrics,
+  trees,
+}: RecorderDeps): (request: IncomingMessage, response: ServerResponse, served: () => Served) => void {
+  const accessLine = createAccessLines(() => Date.now())
+  return (request, response, served) => {
     const start = performance.now()
     response.on('close', () => {
       const ms = performance.now() - start
-      const { requestId, method, route, path, status: said, ip, user } = served()
+      const { requestId, method, route, path, status: said, ip, user, tree } = served()
       // as nginx counts them: the client left before the answer was whole
       const status = response.writableFinished ? said : 499
       metrics.request(method, route, status, ms / 1000)
-      log.info({ request_id: requestId, method, path, status, ms: Math.round(ms), ip, user }, 'request')
+      const to = tree !== undefined || PROBES.has(route) ? aside : log
+      to.info({ request_id: requestId, method, path, status, ms: Math.round(ms), ip, user }, 'request')
+      if (tree !== undefined) trees.write(accessLine(request, { status, bytes: tree.bytes, ip, user, requestId }))
     })
   }
 }

@@ -133,6 +133,7 @@ export function createTrees({ layout, repositories, formats, binaryKey, kept, ..
     if (root === undefined || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
     const path = ctx.path.slice(root.length)
     ctx.state.route = root
+    ctx.state.isTree = true
     if (root === KEYS && path === 'dists/gatehouse.gpg') {
       const key = await binaryKey()
       if (key === undefined) return next()

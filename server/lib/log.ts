@@ -1,6 +1,13 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
+import { currentRequest } from './request-scope.ts'
 
 export type Log = Pick<Logger, 'info' | 'warn' | 'error' | 'debug' | 'fatal'>
+
+/** The log of the whole service. */
+export interface RootLog extends Log {
+  /** The log of one part: its lines carry `component`. */
+  of(component: string): RootLog
+}
 
 /**
  * What secrets look like in the finished line. Searching there finds them at any depth, also in messages, stacks and
@@ -30,10 +37,40 @@ export function mask(line: string): string {
   return SECRETS.reduce((text, [pattern, instead]) => text.replace(pattern, instead), line)
 }
 
-/** Writes structured log lines, by default to standard error: standard output belongs to the ready line. */
-export function createLog(level: string, to?: DestinationStream): Log {
-  return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, hooks: { streamWrite: mask } },
-    to ?? pino.destination({ fd: 2, sync: false }),
+const rootOf = (logger: Logger): RootLog =>
+  Object.assign(logger, { of: (component: string) => rootOf(logger.child({ component })) })
+
+/** Standard output belongs to the ready line. */
+const standardError = (): DestinationStream => pino.destination({ fd: 2, sync: false })
+
+/**
+ * Writes structured log lines, by default to standard error. What belongs to a request carries its `request_id`.
+ */
+export function createLog(level: string, to: DestinationStream = standardError()): RootLog {
+  const mixin = (): object => {
+    const id = currentRequest()
+    return id === undefined ? {} : { request_id: id }
+  }
+  return rootOf(
+    pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, mixin, hooks: { streamWrite: mask } }, to),
   )
+}
+
+/** The log of a service that keeps log files. */
+export interface KeptLog {
+  readonly log: RootLog
+  /** For what would fill the files and says nothing: it goes to standard error alone. */
+  readonly aside: Log
+}
+
+/** Writes to standard error and to a file. */
+export function createKeptLog(level: string, file: { write(line: string): void }): KeptLog {
+  const console = standardError()
+  const both: DestinationStream = {
+    write: line => {
+      console.write(line)
+      file.write(line)
+    },
+  }
+  return { log: createLog(level, both), aside: createLog(level, console) }
 }

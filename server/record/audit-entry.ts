@@ -64,6 +64,8 @@ export interface AuditFact {
   readonly facts: AuditFacts
   /** Source address, for logins and every other request. */
   readonly ip?: string
+  /** The request it was done for; `Audit` adds it. */
+  readonly request_id?: string
 }
 /**
  * One line of `audit/YYYY-MM-DD.jsonl`. `prev` is the SHA-256 of the line before it, across files; 64 zeros for the
@@ -86,6 +88,7 @@ export interface AuditFilter {
   readonly result?: string
   readonly user?: string
   readonly q?: string
+  readonly request_id?: string
   readonly from?: string
   readonly to?: string
 }

@@ -80,8 +80,8 @@ export interface EndedFact {
 
 /**
  * What an audit line says beside who, when and about which package, by the kind of act. Written to disk and read by
- * programs: a kind keeps its fields, a new one is added. No field at any depth is called `package`, `user`, `action` or
- * `result`: `audit-search.ts` looks for those names in the bytes of a line. Never a secret.
+ * programs: a kind keeps its fields, a new one is added. No field at any depth is called `package`, `user`, `action`,
+ * `result` or `request_id`: `audit-search.ts` looks for those names in the bytes of a line. Never a secret.
  */
 export interface FactsOf {
   // packages

@@ -39,13 +39,13 @@ export const isHidden = (entry: AuditEntry, viewer: Viewer): boolean =>
   viewer.hidden.some(codename => entry.distribution === codename || entry.detail.includes(codename))
 
 function plan(viewer: Viewer, query: AuditFilter): Plan {
-  const exact = (field: 'package' | 'user' | 'action' | 'result'): string[] =>
+  const exact = (field: 'package' | 'user' | 'action' | 'result' | 'request_id'): string[] =>
     query[field] === undefined ? [] : [asBytes(`"${field}":${JSON.stringify(query[field])}`)]
   const q = query.q === undefined || query.q === '' ? undefined : query.q.toLowerCase()
   // beyond ASCII, lower case may change the length, so such a term is searched in each parsed entry
   const plain = q !== undefined && /^[\x20-\x7e]+$/.test(q) ? JSON.stringify(q).slice(1, -1) : undefined
   return {
-    needles: [...exact('package'), ...exact('user'), ...exact('action'), ...exact('result')],
+    needles: [...exact('package'), ...exact('user'), ...exact('action'), ...exact('result'), ...exact('request_id')],
     actions: query.actions === undefined ? undefined : new Set(query.actions),
     lowered: plain,
     from: query.from,

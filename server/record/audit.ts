@@ -6,6 +6,7 @@ import type { Outbox } from '../db/outbox.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Clock } from '../lib/clock.ts'
 import { failpoint } from '../lib/failpoint.ts'
+import { currentRequest } from '../lib/request-scope.ts'
 import { listVisible, type VisibleFile } from './audit-archive.ts'
 import { walkChain, type ChainReport } from './audit-chain.ts'
 import {
@@ -91,11 +92,11 @@ const owed = (row: PendingRow): { id: string; timestamp: string } => ({
  * `timestamp` being first and `prev` last.
  */
 function renderLine(row: PendingRow, prev: string): string {
-  const { action, result, user, package: name, version, distribution, ip } = row.fact
+  const { action, result, user, package: name, version, distribution, ip, request_id } = row.fact
   const { id, timestamp } = owed(row)
   const said =
     'facts' in row.fact ? { detail: printFacts(row.fact.facts), facts: row.fact.facts } : { detail: row.fact.detail }
-  const about = { package: name, version, distribution, ...said, ip }
+  const about = { package: name, version, distribution, ...said, ip, request_id }
   return JSON.stringify({ timestamp, id, action, result, user, ...about, prev })
 }
 
@@ -134,7 +135,7 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
     if (facts.length === 0) return
     await tx.repeat(
       'insert into audit_pending (at, fact) select $1, said.fact from unnest($2::jsonb[]) with ordinality as said (fact, n) order by said.n',
-      [clock.now(), facts.map(fact => JSON.stringify(fact))],
+      [clock.now(), facts.map(fact => JSON.stringify({ ...fact, request_id: currentRequest() }))],
     )
     await outbox.owe(tx, 'audit', { delayMs: COALESCE_MS })
   }

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { JobEnd, JobError, Order, Progress, Statements, Telling } from '../core/work.ts'
 import type { Db } from '../db/db.ts'
+import { currentRequest } from '../lib/request-scope.ts'
 
 /** A run: its statements count only while the job still has this epoch. */
 export interface Taken {
@@ -90,7 +91,7 @@ export function createQueue(db: Db) {
             JSON.stringify(request),
             keyOf(request),
             by,
-            requestId ?? null,
+            requestId ?? currentRequest() ?? null,
             codenames === 'all' ? ['*'] : codenames,
           ],
         )

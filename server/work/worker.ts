@@ -4,6 +4,7 @@ import type { JobEnd, JobError, Jobs, Order, Run, WorkKind } from '../core/work.
 import { isUnavailable } from '../db/database-unavailable.ts'
 import type { Db } from '../db/db.ts'
 import type { Log } from '../lib/log.ts'
+import { inRequest } from '../lib/request-scope.ts'
 import { createQueue, type Queue, type RunOf, type Taken } from './queue.ts'
 
 /** Why the signal of a run is aborted. */
@@ -101,7 +102,9 @@ export function createWorker({ db, log, lookMs = 2_000, renewMs = 1_000 }: Worke
     if (work === undefined) throw new Error(`no work is known for jobs of the kind ${taken.kind}`)
     try {
       if (taken.fruitless >= GIVE_UP) throw new AppError('job_gave_up', { times: taken.fruitless })
-      const result = await work.run(runOf(taken, stopper.signal), taken.request)
+      const result = await inRequest(taken.request_id ?? undefined, () =>
+        work.run(runOf(taken, stopper.signal), taken.request),
+      )
       return { state: 'done', result, error: undefined }
     } catch (error) {
       if (error instanceof RunEnded) return error
@@ -176,7 +179,7 @@ export function createWorker({ db, log, lookMs = 2_000, renewMs = 1_000 }: Worke
       return
     }
     isLooking = true
-    looked = look()
+    looked = inRequest(undefined, look) // not only of the request that woke it
   }
 
   /** Tells runs that were cancelled or taken over. */

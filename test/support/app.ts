@@ -30,6 +30,8 @@ export interface TestApp {
   readonly port: number
   readonly logged: Record<string, unknown>[]
   readonly counted: string[]
+  /** What the list of downloads would say. */
+  readonly treeLines: string[]
   ask(method: string, path: string, ask?: Ask): Promise<Answer>
   close(): Promise<void>
 }
@@ -103,6 +105,7 @@ export async function startApp(over: Partial<AppDeps> = {}): Promise<TestApp> {
   const layout = layoutOf(root)
   const logged: Record<string, unknown>[] = []
   const counted: string[] = []
+  const treeLines: string[] = []
   const app = createApp({
     routes: [],
     authenticate: () => Promise.reject(new Error('nobody is expected here')),
@@ -127,6 +130,8 @@ export async function startApp(over: Partial<AppDeps> = {}): Promise<TestApp> {
       },
     },
     log: memoryLog(logged),
+    aside: memoryLog(logged),
+    treeLines: { write: line => treeLines.push(line) },
     ...over,
   })
   const server: Server = createServer(app)
@@ -139,6 +144,7 @@ export async function startApp(over: Partial<AppDeps> = {}): Promise<TestApp> {
     port,
     logged,
     counted,
+    treeLines,
     ask: (method, path, ask = {}) => send(port, { method, path, ...ask }),
     close: async () => {
       const closed = new Promise(resolve => {

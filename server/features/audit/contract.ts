@@ -5,17 +5,9 @@ import type { ChainReport } from '../../record/audit-chain.ts'
 import { FactsSchema } from '../../record/audit-schema.ts'
 import type { FileDigest } from '../../record/audit-file.ts'
 import type { Page } from '../../catalog/page.ts'
-import { listed, OrNull } from '../../core/schemas.ts'
+import { listed, Moment, OrNull } from '../../core/schemas.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 200 }))
-// a day, or a moment; both in UTC unless an offset is given
-const Moment = Type.Optional(
-  Type.String({
-    maxLength: 40,
-    rule: 'a day or a time such as 2026-03-01 or 2026-03-01T12:00:00Z',
-    pattern: '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2})?)?$',
-  }),
-)
 
 const Entry = Type.Object({
   timestamp: Type.String({ format: 'date-time' }),
@@ -29,6 +21,7 @@ const Entry = Type.Object({
   detail: Type.String(),
   facts: FactsSchema,
   ip: Text,
+  request_id: Text,
   prev: Type.String(),
   validation_steps: Type.Array(Type.Unknown()),
   cve_status: OrNull(Type.String()),
@@ -65,6 +58,7 @@ export const audit = contract({
       result: Type.Optional(listed(AUDIT_RESULTS)),
       user: Text,
       q: Text,
+      request_id: Text,
       from: Moment,
       to: Moment,
       sort: Type.Optional(listed(['asc', 'desc'])),

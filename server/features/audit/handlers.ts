@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { fail } from '../../core/errors.ts'
+import { moment } from '../../core/moment.ts'
 import type { FileReply, Handlers } from '../../core/contract.ts'
 import { cveStatus } from '../../catalog/view.ts'
 import type { State } from '../../core/manifest.ts'
@@ -16,30 +16,6 @@ export interface AuditDeps {
 }
 
 const PER_PAGE = 100
-
-/**
- * A day becomes its first or its last millisecond, a moment is brought to UTC. @throws bad_request for a day that does
- * not exist
- */
-function moment(field: 'from' | 'to', text: string | undefined): string | undefined {
-  if (text === undefined) return undefined
-  const whole =
-    text.length === 10
-      ? `${text}T${field === 'from' ? '00:00:00.000' : '23:59:59.999'}Z`
-      : /(?:Z|[+-]\d\d:\d\d)$/.test(text)
-        ? text
-        : `${text}Z`
-  const date = new Date(whole)
-  // 2026-02-30 would silently become March
-  const day = new Date(`${text.slice(0, 10)}T00:00:00Z`)
-  const isReal =
-    !Number.isNaN(date.getTime()) && !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text.slice(0, 10))
-  return isReal
-    ? date.toISOString()
-    : fail('bad_request', {
-        said: `${field} is ${text}, which is no day or time. Write it as 2026-03-01 or 2026-03-01T12:00:00Z.`,
-      })
-}
 
 function stateOf({ facts }: AuditEntry): State | undefined {
   if (facts === undefined) return undefined
@@ -103,6 +79,7 @@ export const auditHandlers: Handlers<typeof audit, AuditDeps> = {
       ...(result ? { result } : {}),
       ...(user ? { user } : {}),
       ...(q ? { q } : {}),
+      ...(query.request_id ? { request_id: query.request_id } : {}),
       ...(since ? { from: since } : {}),
       ...(until ? { to: until } : {}),
       ...(query.sort === 'asc' ? { isAscending: true } : {}),

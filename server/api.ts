@@ -16,6 +16,7 @@ import { engines } from './features/engines/contract.ts'
 import { health } from './features/health/contract.ts'
 import { jobs } from './features/jobs/contract.ts'
 import { logs } from './features/logs/contract.ts'
+import { support } from './features/support/contract.ts'
 import { license } from './features/license/contract.ts'
 import { documents } from './features/documents/contract.ts'
 import { release } from './features/release/contract.ts'
@@ -49,6 +50,7 @@ export const api = {
   ...access,
   ...jobs,
   ...logs,
+  ...support,
   ...license,
   ...uploaderKeys,
   ...uploads,

@@ -22,6 +22,7 @@ import { composeEngines } from './features/engines/compose.ts'
 import { probeFolder } from './features/health/probes.ts'
 import { composeHealth } from './features/health/compose.ts'
 import { composeJobs, jobCleaning } from './features/jobs/compose.ts'
+import { composeSupport } from './features/support/compose.ts'
 import { composeLogs } from './features/logs/compose.ts'
 import { composeLicense } from './features/license/compose.ts'
 import { composeNotifications } from './features/notifications/compose.ts'
@@ -199,6 +200,14 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     access,
     composeJobs({ ...base, scheduler }),
     composeLogs({ folder: env.logFolder, accessLog: () => undefined }),
+    composeSupport({
+      ...base,
+      version,
+      variables: env.shown,
+      health: () => health.report(ALL_SEEING),
+      engines: scanning.statuses,
+      logFolder: env.logFolder,
+    }),
     composeLicense(base),
     composeDocuments(named(base, 'documents')),
     composeRelease({ ...base, publisher: trees.publisher }),

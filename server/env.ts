@@ -30,6 +30,8 @@ export interface Env {
   readonly searchPath: string
   readonly logLevel: string
   readonly logFolder: string
+  /** The variables that are set, for people who help; a secret is `***`. */
+  readonly shown: Readonly<Record<string, string>>
   readonly logFileMb: number
   readonly logFiles: number
   /** Odd values that do not stop the start. */
@@ -156,6 +158,12 @@ export function readEnv(vars: Readonly<Record<string, string | undefined>>, cwd:
     aptPublisher: text('APT_PUBLISHER') === 'reprepro' ? 'reprepro' : 'native',
     logLevel: text('LOG_LEVEL'),
     logFolder: resolve(cwd, given.get('LOG_FOLDER') ?? join(reposRoot, 'logs')),
+    shown: Object.fromEntries(
+      ENV_TABLE.flatMap(({ name, secret }) => {
+        const value = given.get(name)
+        return value === undefined ? [] : [[name, secret === true ? '***' : value]]
+      }),
+    ),
     logFileMb: Number(text('LOG_FILE_MB')),
     logFiles: Number(text('LOG_FILES')),
     searchPath: text('PATH'),

@@ -17,7 +17,7 @@ const KINDS: ReadonlySet<ValueErrorType> = new Set([
 ])
 
 /** Members whose values no answer repeats. */
-const SECRET = /password|secret|token|code|key|credential/i
+const SECRET = /passw|passphrase|secret|token|code|key|credential|session|cookie/i
 const LONGEST_INPUT = 200
 
 /** As much of a refused text as an answer repeats. */
@@ -25,9 +25,9 @@ export const cutInput = (text: string): string => text.slice(0, LONGEST_INPUT)
 
 /** The refused value for `input`: a short scalar, `***` for a secret, null for anything larger. */
 function shown(path: readonly string[], value: unknown): Fault['input'] {
-  if (typeof value === 'number' || typeof value === 'boolean') return value
-  if (typeof value !== 'string') return null
-  return path.some(part => SECRET.test(part)) ? '***' : cutInput(value)
+  if (typeof value === 'object' || value === undefined) return null
+  if (path.some(part => SECRET.test(part))) return '***'
+  return typeof value === 'string' ? cutInput(value) : (value as number | boolean)
 }
 
 /**

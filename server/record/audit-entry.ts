@@ -47,6 +47,7 @@ export const AUDIT_ACTIONS = [
   'UPLOADER_KEY_REMOVE',
   'JOB_RUN',
   'JOB_CANCEL',
+  'SUPPORT_BUNDLE',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 export const AUDIT_RESULTS = ['SUCCESS', 'FAILURE', 'WARNING'] as const

@@ -196,6 +196,7 @@ export interface FactsOf {
   /** A job of the clock that somebody began, and long work that somebody ended. */
   'job.run': { readonly job: string; readonly work: string }
   'job.cancelled': { readonly job: string; readonly work: string }
+  'support.bundle': { readonly file: string }
   'policy.changed': { readonly values: Readonly<Record<string, string>> }
   'licence.changed': { readonly issued_to: string; readonly expires_at: string | null }
   'licence.removed': Record<never, never>

@@ -337,6 +337,7 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
     [{ kind: 'uploader_key.removed', name: 'ada', fingerprint: 'AB12' }, 'ada, AB12, for every distribution.'],
   ],
   'job.run': [[{ kind: 'job.run', job: 'enrich', work: 'Enrich findings' }, 'Enrich findings.']],
+  'support.bundle': [[{ kind: 'support.bundle', file: 'gatehouse_support_1.tar.gz' }, 'gatehouse_support_1.tar.gz.']],
   'job.cancelled': [
     [{ kind: 'job.cancelled', job: '0badcafe', work: 'Copy packages' }, 'Copy packages (job 0badcafe).'],
   ],

@@ -194,6 +194,7 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'uploader_key.removed': uploaderKey,
   'job.run': ({ work }) => `${work}.`,
   'job.cancelled': ({ job, work }) => `${work} (job ${job}).`,
+  'support.bundle': ({ file }) => `${file}.`,
   'settings.changed': ({ keys }) => (keys.length === 0 ? 'Nothing changed.' : `${keys.join(', ')}.`),
   'policy.changed': ({ values }) => {
     const said = Object.entries(values).map(([key, value]) => `${key} = ${value}`)

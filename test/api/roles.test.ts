@@ -131,6 +131,7 @@ const OURS: Record<string, readonly (Role | '-')[]> = {
   'GET /logs/services': ADMINS,
   'GET /logs': ADMINS,
   'GET /logs/stream': ADMINS,
+  'POST /support/bundle': ADMINS,
   'GET /schedule': MAINTAINERS,
   'POST /schedule/{id}/run': ADMINS,
   'POST /upload/batch': UPLOADERS,

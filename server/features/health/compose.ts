@@ -141,7 +141,7 @@ function reportOf(needs: HealthNeeds): Health {
 }
 
 /** The health report over its probes, which go on beside the requests, and the gauges. */
-export function composeHealth(needs: HealthNeeds): Feature {
+export function composeHealth(needs: HealthNeeds): Feature & Pick<Health, 'report'> {
   const { clock, db, metrics, antivirus, dataAt, log, metricsToken } = needs
   const viewer = createPublicViewer(needs)
   // with a token of their own, those who run the service see all numbers
@@ -165,5 +165,6 @@ export function composeHealth(needs: HealthNeeds): Feature {
     start: () =>
       void report.start().catch((error: unknown) => log.error({ err: error }, 'the health probes did not start')),
     stop: () => report.stop(),
+    report: report.report,
   }
 }

@@ -5,8 +5,10 @@ import { composeDirectory } from './compose/directory.ts'
 import { layFoundation, type Foundation } from './compose/foundation.ts'
 import { openLogs } from './compose/logs.ts'
 import { repair } from './compose/repair.ts'
+import { sweepUploads } from './compose/replication.ts'
 import type { Feature, Part } from './core/feature.ts'
 import { ALL_SEEING } from './core/viewer.ts'
+import type { Topic } from './db/changes.ts'
 import { handleDebts } from './db/outbox.ts'
 import type { Env } from './env.ts'
 import { composeAccess } from './features/access/compose.ts'
@@ -254,6 +256,7 @@ export async function compose(env: Env, { uiFolder, engines = {} }: ComposeOptio
     ...named(base, 'http'),
     aside: logs.aside,
     treeLines: logs.trees,
+    leads: base.leadership.leads,
     ...access.rules,
     routes: features.flatMap(({ routes }) => routes),
     authenticate: auth.authenticate,
@@ -261,7 +264,7 @@ export async function compose(env: Env, { uiFolder, engines = {} }: ComposeOptio
     uiFolder,
   })
 
-  const { outbox, worker, settings, keyring, address, starting } = base
+  const { outbox, worker, settings, keyring, address, starting, changes, leadership, repositories } = base
   const { outbound, vulndb, packages, trees, renewal, keys, advisories, outlived, review } = verbs
   const parts: readonly Part[] = [packages, trees, renewal, base, outbound, ...features]
   for (const { debts, work } of [...parts, vulndb, review]) {
@@ -285,6 +288,13 @@ export async function compose(env: Env, { uiFolder, engines = {} }: ComposeOptio
       review.rematch.soon()
       void tellFixes()
     })
+    const tell = (topic: Topic): void =>
+      void changes
+        .tell(topic)
+        .catch((error: unknown) => log.error({ err: error, topic }, 'other replicas were not told'))
+    settings.subscribe(() => leadership.leads() && tell('settings'))
+    keyring.onChange(() => tell('keys'))
+    repositories.onReplaced(() => leadership.leads() && tell('distributions'))
     keyring.onChange(
       () =>
         void keys
@@ -294,25 +304,40 @@ export async function compose(env: Env, { uiFolder, engines = {} }: ComposeOptio
     )
   }
 
+  /** What one process of an installation does alone. */
+  async function lead(): Promise<void> {
+    await base.changes.look()
+    if (base.replicas !== undefined) await sweepUploads(base.layout, base.replicas)
+    await repair({
+      ...named(base, 'start'),
+      keys,
+      publisher: trees.publisher,
+      tellFixes,
+      outlived,
+      rebuild: packages.rebuild,
+    })
+    for (const { outwardDebts } of parts) handleDebts(outbox, outwardDebts)
+    outbox.start()
+    await scheduler.start()
+    await worker.start()
+    for (const part of parts) part.lead?.()
+  }
+
+  async function follow(): Promise<void> {
+    for (const one of [scheduler, worker, outbox]) await one.stop()
+  }
+
   return {
     async start() {
       if (env.admin !== undefined) await setup.firstAdmin.provision(env.admin)
       // the trees are served from here on; routes answer that the service is starting
       const url = await http.open()
       address.opened(url)
-      await repair({
-        ...named(base, 'start'),
-        keys,
-        publisher: trees.publisher,
-        tellFixes,
-        outlived,
-        rebuild: packages.rebuild,
-      })
-      for (const { outwardDebts } of parts) handleDebts(outbox, outwardDebts)
-      outbox.start()
-      await scheduler.start()
-      await worker.start()
+      await base.spool.sweep()
+      await base.replicas?.start()
+      base.changes.start()
       listen()
+      await base.leadership.start({ gained: lead, lost: follow })
       for (const part of parts) part.start?.()
       starting.finish()
       return { url, needsSetup: !(await setup.firstAdmin.exists()) }

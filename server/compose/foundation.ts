@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { DEFAULT_DISTRIBUTIONS } from '../core/default-distributions.ts'
@@ -18,6 +18,7 @@ import { createDefinitions } from '../files/definitions.ts'
 import { createManifests } from '../files/manifests.ts'
 import { createPool } from '../files/pool.ts'
 import { openRoot } from '../files/root.ts'
+import { joinRoot } from '../files/joined-root.ts'
 import { lockRoot } from '../files/root-lock.ts'
 import { keepSecret } from '../files/secrets.ts'
 import { createSpool } from '../files/spool.ts'
@@ -37,6 +38,7 @@ import { SETTINGS } from '../settings/schema.ts'
 import { createSettings } from '../settings/store.ts'
 import { createKeyring } from '../signing/keyring.ts'
 import { createWorker } from '../work/worker.ts'
+import { composeReplication, installationOf } from './replication.ts'
 import { createUploaderKeys } from '../signing/uploader-keys.ts'
 
 async function openDatabase(
@@ -81,18 +83,24 @@ function enterpriseFunctions(): readonly string[] {
 export async function layFoundation(env: Env, log: RootLog) {
   const clock = systemClock
   const repositories = createRepositories(DEFAULT_DISTRIBUTIONS)
-  const layout = createLayout(env.reposRoot, treeFolders({ repositories, formats: FORMATS }))
+  const instance = randomUUID()
+  const folders = treeFolders({ repositories, formats: FORMATS })
+  const layout = createLayout(env.reposRoot, folders, env.databaseUrl === undefined ? undefined : instance)
   await openRoot(layout.root)
-  const unlock = await lockRoot(layout.root)
+  const alone = env.databaseUrl === undefined ? await lockRoot(layout.root) : undefined
   await openRoot(env.logFolder, 'LOG_FOLDER')
-  await mkdir(layout.incoming, { recursive: true })
   const secrets = await secretsOf(env, layout)
   const { db, embedded } = await openDatabase(env, layout, log)
+  const replication = composeReplication({ ...env, instance, db, log })
+  const unlock = alone ?? (await joinRoot(layout.root, { ...replication, installation: await installationOf(db) }))
+  await mkdir(layout.incoming, { recursive: true })
+  const { leadership, changes, replicas } = replication
   const definitions = createDefinitions(db, layout)
   repositories.replace(await definitions.load())
   const outbox = createOutbox({
     db,
     onError: (key, error) => log.error({ err: error, key }, 'a debt failed, it will be tried again'),
+    leads: leadership.leads,
   })
   const threads = createDigestThreads({ threads: 1 })
   const box = createSecretBox(secrets.settings)
@@ -122,7 +130,12 @@ export async function layFoundation(env: Env, log: RootLog) {
     enterprise: enterpriseFunctions,
   })
   const audit = createAudit({ db, layout, clock, outbox })
+  const keyring = createKeyring({ layout, box, clock })
+  changes.on('settings', () => settings.reload())
+  changes.on('keys', async () => keyring.reload())
+  changes.on('distributions', async () => repositories.replace(await definitions.load()))
   return {
+    ...replication,
     log,
     clock,
     arrivals: createArrivals(),
@@ -146,10 +159,13 @@ export async function layFoundation(env: Env, log: RootLog) {
     address,
     licensing,
     shared,
-    keyring: createKeyring({ layout, box, clock }),
+    keyring,
     uploaderKeys: createUploaderKeys({ db, clock }),
     debts: { audit: { deliver: () => audit.deliver(), longestMs: FILES_LONGEST_MS } },
     async stop() {
+      await leadership.stop()
+      await changes.stop()
+      await replicas?.stop()
       await shared.close()
       await threads.close()
       await db.close()

@@ -8,7 +8,7 @@ import type { Foundation } from './foundation.ts'
 
 export interface RepairNeeds extends Pick<
   Foundation,
-  'spool' | 'db' | 'outbox' | 'log' | 'repositories' | 'layout' | 'starting'
+  'db' | 'outbox' | 'log' | 'repositories' | 'layout' | 'starting'
 > {
   readonly keys: KeyFollower
   readonly publisher: Publisher
@@ -44,9 +44,8 @@ async function restore({ db, log, layout, starting, rebuild }: RepairNeeds): Pro
 
 /** Brings files and database together again after any end of the last run. */
 export async function repair(needs: RepairNeeds): Promise<void> {
-  const { spool, db, outbox, keys, publisher, tellFixes, outlived, starting } = needs
+  const { db, outbox, keys, publisher, tellFixes, outlived, starting } = needs
   starting.step('checking the trees')
-  await spool.sweep()
   await keys.follow()
   for (const codename of await publisher.repair())
     for (const kind of ['publish', 'contents']) await outbox.owe(db, `${kind}:${codename}`)

@@ -48,6 +48,8 @@ export interface Row {
   readonly fails?: readonly ErrorCode[]
   /** Served at the root: `/health`, `/metrics`, webhooks. */
   readonly root?: true
+  /** Of several replicas, the one that leads answers; others answer `passive_replica`, and a proxy asks the next. */
+  readonly leader?: true
   /** Answered while the service starts; the others answer `starting`. */
   readonly early?: true
   /**

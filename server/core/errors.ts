@@ -226,7 +226,7 @@ export const ERRORS = {
   clock_job_not_found: [404, 'The clock has no daily job {id}. The page Jobs and the schedule list them.'],
   passive_replica: [
     503,
-    'This replica is passive: the leader does this. Send the request again; the health report says which one leads.',
+    'This replica does not lead, and only the leader does this. Send the request again; the health report says which one leads.',
   ],
   job_cancelled: [409, 'The work was cancelled. What it had done until then stays; ask for it again to go on.'],
   job_gave_up: [

@@ -55,6 +55,8 @@ export interface Part {
   readonly work?: readonly WorkKind[]
   /** Starts background work. Called when requests can be served. */
   start?(): void
+  /** Starts what one process of an installation does alone. Called whenever this one begins to lead. */
+  lead?(): void
   /** Ends the background work. */
   stop?(): void | Promise<void>
 }

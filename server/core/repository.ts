@@ -58,6 +58,8 @@ export interface Repositories extends SeenRepositories {
   seenBy(viewer: Viewer): SeenRepositories
   /** Replaces the own distributions and the changes to default ones. */
   replace(changed: readonly Distribution[]): void
+  /** Called after `replace`. */
+  onReplaced(listener: () => void): void
 }
 
 function lookup(all: SeenRepositories['all'], find: SeenRepositories['find']): SeenRepositories {
@@ -78,6 +80,7 @@ function lookup(all: SeenRepositories['all'], find: SeenRepositories['find']): S
 
 /** The repositories of one default set; `replace` adds an admin's own. */
 export function createRepositories(defaults: readonly Distribution[]): Repositories {
+  const listeners: (() => void)[] = []
   let list = defaults
   let byCodename = new Map(list.map(one => [one.codename as string, one]))
   const whole = lookup(
@@ -101,6 +104,10 @@ export function createRepositories(defaults: readonly Distribution[]): Repositor
         ...added.toSorted((a, b) => (a.codename < b.codename ? -1 : 1)),
       ]
       byCodename = new Map(list.map(one => [one.codename as string, one]))
+      for (const listener of listeners) listener()
+    },
+    onReplaced: listener => {
+      listeners.push(listener)
     },
   }
 }

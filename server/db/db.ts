@@ -123,6 +123,19 @@ const SILENT: Knex.Logger = {
   debug: () => undefined,
 }
 
+/** A connection of its own beside the pool, for a session that holds a lock; not connected yet. */
+export function openClient(address: DatabaseAddress): pg.Client {
+  return new pg.Client({
+    ...('url' in address
+      ? { connectionString: address.url }
+      : { host: address.socket, database: address.database, user: 'postgres' }),
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 1_000,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 3_000,
+  })
+}
+
 /** The only code that talks to PostgreSQL. knex has the pool and the migrations; statements are plain SQL. */
 export function createDb(address: DatabaseAddress, options: { readonly poolSize?: number } = {}): Db {
   const connection =

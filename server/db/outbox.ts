@@ -31,6 +31,8 @@ export interface OutboxDeps {
   readonly onError: (key: string, error: unknown) => void
   /** How often to look without a nudge; 1,000 ms by default. */
   readonly tickMs?: number
+  /** Whether this process is the one that delivers; by default it is. */
+  readonly leads?: () => boolean
 }
 
 interface Owed {
@@ -51,6 +53,8 @@ const LONGEST_BACKOFF_MS = 60_000
 /** So many delivered asks are remembered for those who ask a moment later. */
 const REMEMBERED = 10_000
 const KEYS_AT_ONCE = 500
+/** How often a process that does not deliver asks whether another one has. */
+const ASK_MS = 200
 /** While much is owed and delivered, so long between two looks: each finds more. A look after a rest does not wait. */
 const LOOKS_APART_MS = 20
 
@@ -65,7 +69,7 @@ async function readOwed(db: Db): Promise<Owed[]> {
 }
 
 /** The loop that delivers debts. One instance per database, in the leader. */
-export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbox {
+export function createOutbox({ db, onError, tickMs = 1_000, leads = () => true }: OutboxDeps): Outbox {
   const kinds = new Map<
     string,
     { deliver: Deliver; parallel: number; batch: number; longestMs: number; running: number }
@@ -123,6 +127,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
           batch = await joined(batch)
         },
       )
+      if (!leads()) return await oweAgain(batch)
       // exactly the asks that were read: one that came during the delivery stays owed
       const ids = batch.flatMap(owed => owed.ids)
       await db.repeat('delete from outbox where id = any($1::bigint[])', [ids])
@@ -137,6 +142,17 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
       kind.running--
       for (const { key } of batch) inFlight.delete(key)
     }
+  }
+
+  /**
+   * Another process delivers now, and may have delivered these while this one stood still: what was written here is
+   * older than what it wrote. So it writes them once more.
+   */
+  async function oweAgain(batch: readonly Owed[]): Promise<void> {
+    await db.query(
+      'insert into outbox (key, not_before) select key, clock_timestamp() from unnest($1::text[]) as o (key)',
+      [batch.map(({ key }) => key)],
+    )
   }
 
   async function failed(batch: readonly Owed[], error: unknown): Promise<void> {
@@ -273,6 +289,7 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
         waiters.set(key, set)
         const finish = (delivered: boolean): void => {
           clearTimeout(deadline)
+          clearInterval(asking)
           set.delete(waiter)
           if (set.size === 0 && waiters.get(key) === set) waiters.delete(key)
           resolve(delivered)
@@ -283,6 +300,13 @@ export function createOutbox({ db, onError, tickMs = 1_000 }: OutboxDeps): Outbo
           db.first('select 1 from outbox where id = $1', [ask]).then(row => finish(row === undefined), reject)
         }, timeoutMs)
         set.add(waiter)
+        // another process delivers, or has begun to: the row tells
+        const asking = setInterval(() => {
+          if (leads()) return
+          db.first<{ tries: number }>('select tries from outbox where id = $1', [ask]).then(row => {
+            if (row === undefined || row.tries > 0) finish(row === undefined)
+          }, reject)
+        }, ASK_MS)
       }),
     drain,
     start: () => {

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { joinRoot } from './joined-root.ts'
 import { lockRoot } from './root-lock.ts'
 
 let root: string
@@ -42,7 +43,7 @@ test.each([
   ['nobody', ''],
 ])('a lock that %s left is taken over', async (_who, text) => {
   await leave(text)
-  const free = await lockRoot(root)
+  const free = await lockRoot(root, undefined, 50)
   expect(await holder()).toMatchObject({ pid: process.pid, host: hostname() })
   await free()
   expect(await readdir(root)).toEqual([])
@@ -93,4 +94,53 @@ test('of several that start at once after a killed one, one gets the lock and th
   } finally {
     for (const other of others) other.kill('SIGKILL')
   }
+})
+
+test('a lock that another machine goes on touching is refused, whatever the clock there says', async () => {
+  await leave({ pid: 1, host: 'elsewhere', begun: '1' })
+  let hour = 0
+  const touching = setInterval(() => void utimes(join(root, '.running'), 0, (hour += 3600)), 20)
+  try {
+    await expect(lockRoot(root, undefined, 10_000)).rejects.toThrow('is in use by pid 1.')
+  } finally {
+    clearInterval(touching)
+  }
+})
+
+describe('processes of one database', () => {
+  const join_ = (instance: string, installation = 'ours') => joinRoot(root, { instance, installation, watchMs: 50 })
+
+  test('run on one root together, and nobody else runs on it meanwhile', async () => {
+    const [first, second] = [await join_('a'), await join_('b')]
+    const others = await readdir(join(root, '.replicas'))
+    expect(others.sort()).toEqual(['a', 'b'])
+    // as if they were other processes: one's own number counts as that of a container of before
+    for (const name of others)
+      await writeFile(
+        join(root, '.replicas', name),
+        JSON.stringify({ pid: process.ppid, host: hostname(), begun: '', installation: 'ours' }),
+      )
+    const wrong = `REPOS_ROOT=${root} is in use by pid ${process.ppid} on ${hostname()}, with another database.`
+    await expect(join_('c', 'theirs')).rejects.toThrow(wrong)
+    await expect(lockRoot(root, undefined, 50)).rejects.toThrow(wrong)
+    await second()
+    await first()
+    expect(await readdir(join(root, '.replicas'))).toEqual([])
+    await rm(join(root, '.replicas'), { recursive: true })
+  })
+
+  test('are refused by one with a database of its own, and take over what dead ones of others left', async () => {
+    await leave({ pid: process.ppid, host: hostname(), begun: '' })
+    await expect(join_('a')).rejects.toThrow('with a database of its own')
+    await rm(join(root, '.running'))
+    await mkdir(join(root, '.replicas'), { recursive: true })
+    await writeFile(
+      join(root, '.replicas', 'dead'),
+      JSON.stringify({ pid: 1, host: 'elsewhere', begun: '1', installation: 'theirs' }),
+    )
+    const leaveIt = await join_('a')
+    expect(await readdir(join(root, '.replicas'))).toEqual(['a'])
+    await leaveIt()
+    await rm(join(root, '.replicas'), { recursive: true })
+  })
 })

@@ -1,40 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { isAlive, processFacts } from '../lib/process.ts'
-
-/**
- * The process that runs on a folder. `begun` tells it from a later process with the same number; empty where there is
- * no /proc.
- */
-interface Holder {
-  readonly pid: number
-  readonly host: string
-  readonly begun: string
-}
-
-/**
- * A process on another machine cannot be asked. A container is another machine after each start, so that process counts
- * as gone.
- */
-async function isRunning({ pid, host, begun }: Holder): Promise<boolean> {
-  if (host !== hostname() || pid === process.pid || !isAlive(pid)) return false
-  const now = await processFacts(pid)
-  return begun === '' || (now?.begun === begun && !now.defunct)
-}
-
-function parseHolder(text: string): Holder | undefined {
-  try {
-    const { pid, host, begun } = JSON.parse(text) as Partial<Holder>
-    return typeof pid === 'number' && typeof host === 'string' && typeof begun === 'string'
-      ? { pid, host, begun }
-      : undefined
-  } catch {
-    return undefined // half written by a process that was killed
-  }
-}
+import { beat, isRunning, parseHolder, selfAsHolder, WATCH_MS } from './holder.ts'
+import { refuseJoined } from './joined-root.ts'
 
 const TAKING_MS = 5
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
@@ -55,7 +24,11 @@ async function linked(mine: string, path: string): Promise<boolean> {
  * its own, named after what is replaced, so that only one of several processes does it.
  * @param whenRunning  called when a live process has it; afterwards it is tried again
  */
-async function take(path: string, mine: string, whenRunning: (pid: number) => Promise<void>): Promise<void> {
+async function take(
+  path: string,
+  mine: string,
+  { watchMs, whenRunning }: { readonly watchMs: number; readonly whenRunning: (pid: number) => Promise<void> },
+): Promise<void> {
   while (!(await linked(mine, path))) {
     const read = (): Promise<string | undefined> =>
       readFile(path, 'utf8').catch((error: unknown) => {
@@ -65,12 +38,13 @@ async function take(path: string, mine: string, whenRunning: (pid: number) => Pr
     const text = await read()
     if (text === undefined) continue
     const holder = parseHolder(text)
-    if (holder !== undefined && (await isRunning(holder))) {
+    if (holder !== undefined && (await isRunning(path, holder, watchMs))) {
       await whenRunning(holder.pid)
       continue
     }
     const right = `${path}.${createHash('sha256').update(text).digest('hex').slice(0, 12)}`
-    await take(right, mine, () => setTimeout(TAKING_MS)) // whoever has it is done in a moment
+    // whoever has it is done in a moment
+    await take(right, mine, { watchMs, whenRunning: () => setTimeout(TAKING_MS) })
     if ((await read()) === text) {
       const part = `${mine}.part`
       await link(mine, part)
@@ -85,33 +59,32 @@ async function take(path: string, mine: string, whenRunning: (pid: number) => Pr
  * Takes a REPOS_ROOT for this process: two daemons on one would empty each other's `incoming/` and repair each other's
  * trees. Takes over what a killed process left.
  * @param wayOut  what to do when another process has it
+ * @param watchMs  how long a lock that another machine left is watched before it is taken over
  * @returns a function that gives it back
  * @throws naming the process that has it
  */
 export async function lockRoot(
   root: string,
   wayOut = 'Stop the other Gatehouse that runs on it first, or give this one its own.',
+  watchMs = WATCH_MS,
 ): Promise<() => Promise<void>> {
   const path = join(root, '.running')
   const mine = join(root, `.start-${randomBytes(6).toString('hex')}`)
   const refuse = (pid: number): Promise<never> =>
     Promise.reject(new Error(`REPOS_ROOT=${root} is in use by pid ${pid}. ${wayOut}`))
-  await writeFile(
-    mine,
-    JSON.stringify({
-      pid: process.pid,
-      host: hostname(),
-      begun: (await processFacts(process.pid))?.begun ?? '',
-    } satisfies Holder),
-    { flag: 'wx', mode: 0o640 },
-  )
+  await refuseJoined(root, undefined, { wayOut, watchMs })
+  await writeFile(mine, JSON.stringify(await selfAsHolder()), { flag: 'wx', mode: 0o640 })
   try {
-    await take(path, mine, refuse)
+    await take(path, mine, { watchMs, whenRunning: refuse })
   } finally {
     await rm(mine, { force: true })
   }
   // rights to replace that killed processes left: what they were named after is gone
   for (const name of await readdir(root))
     if (/^\.running(\.[0-9a-f]{12})+$/.test(name)) await rm(join(root, name), { force: true })
-  return () => rm(path, { force: true })
+  const still = beat(path)
+  return async () => {
+    still()
+    await rm(path, { force: true })
+  }
 }

@@ -38,6 +38,8 @@ export interface AppDeps {
   readonly binaryKey: () => Promise<Buffer | undefined>
   readonly uiFolder: string
   readonly starting: Pick<Starting, 'now'>
+  /** Whether this process does what one process of an installation does alone. */
+  readonly leads: () => boolean
   readonly metrics: Pick<Metrics, 'request'>
   readonly log: Log
   readonly aside: Log

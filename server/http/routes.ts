@@ -39,6 +39,8 @@ export interface RouteDeps {
   readonly enterprise: () => 'all' | 'reads' | 'nothing'
   /** What the start is doing; undefined when it has ended. */
   readonly starting: Pick<Starting, 'now'>
+  /** Whether this process does what one process of an installation does alone. */
+  readonly leads: () => boolean
   /** How many uploads a minute are taken; 0 where the address counts instead. */
   readonly uploadLimits: () => UploadLimits
   readonly log: Log
@@ -215,7 +217,7 @@ function goingOn(
 }
 
 function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
-  const { enterprise, hiddenFrom, words, starting, log } = deps
+  const { enterprise, hiddenFrom, words, starting, leads, log } = deps
   const { key, row, handle } = route
   const path = key.slice(key.indexOf(' ') + 1)
   const name = async (ctx: Context, next: Next): Promise<void> => {
@@ -227,6 +229,7 @@ function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
   }
   const answer = async (ctx: Context): Promise<void> => {
     const who = await admit(ctx, route, deps)
+    if (row.leader === true && !leads()) fail('passive_replica', {})
     const allowed = row.edition === undefined ? 'all' : enterprise()
     // a login may be there to read
     const isRead = key.startsWith('GET ') || row.access === 'public'

@@ -3,6 +3,7 @@ import type { Debts, Part } from '../core/feature.ts'
 import type { Codename } from '../core/identity.ts'
 import { FILES_LONGEST_MS } from '../db/outbox.ts'
 import { createDocumentFiles } from '../files/documents.ts'
+import type { Leadership } from '../db/leadership.ts'
 import { getFormat } from '../formats/index.ts'
 import type { Arrivals } from '../lib/arrivals.ts'
 import type { Log } from '../lib/log.ts'
@@ -11,6 +12,7 @@ import { chooseExternalWriter } from './external-writer.ts'
 import { createPublisher, type Publication, type Publisher, type PublisherDeps } from './publisher.ts'
 
 export interface PublishNeeds extends Pick<PublisherDeps, 'db' | 'layout' | 'repositories' | 'keyring' | 'clock'> {
+  readonly leadership: Leadership
   readonly events: Pick<Events, 'emit'>
   readonly log: Log
   /** The packages that are in the gate now. */
@@ -94,9 +96,13 @@ function tellPublished({ clock, events, log }: PublishNeeds): (publication: Publ
   }
 }
 
+// an earlier leader that stands still is replaced within seconds, and may be woken long after
+const RELINK_MS = 2_000
+const RELINK_FOR_MS = 10 * 60_000
+
 /** The publisher of every distribution, with its debts and the removal of old files. */
 export function composePublish(needs: PublishNeeds): PublishPart {
-  const { db, layout, repositories, keyring, clock, fixes, aptPublisher, arrivals } = needs
+  const { db, layout, repositories, keyring, clock, fixes, aptPublisher, arrivals, leadership, log } = needs
   const publisher = createPublisher({
     db,
     layout,
@@ -104,11 +110,13 @@ export function composePublish(needs: PublishNeeds): PublishPart {
     clock,
     formats: getFormat,
     repositories,
+    leadership,
     onPublished: tellPublished(needs),
     fixes,
     documents: createDocumentFiles(layout),
     ...chooseExternalWriter(aptPublisher, { layout, repositories }),
   })
+  let relinking: NodeJS.Timeout | undefined
   return {
     publisher,
     debts: publishDebts(publisher, arrivals),
@@ -120,6 +128,21 @@ export function composePublish(needs: PublishNeeds): PublishPart {
         run: () => publisher.tidy(),
       },
     ],
-    stop: () => publisher.close(),
+    lead: () => {
+      clearInterval(relinking)
+      if (leadership.epoch() === 0) return // there is no other process
+      const until = performance.now() + RELINK_FOR_MS
+      relinking = setInterval(() => {
+        if (performance.now() > until) clearInterval(relinking)
+        publisher.relink().then(
+          moved => moved.length > 0 && log.warn({ moved }, 'links of an earlier leader were put back'),
+          (error: unknown) => log.error({ err: error }, 'the links of trees could not be checked'),
+        )
+      }, RELINK_MS)
+    },
+    stop: async () => {
+      clearInterval(relinking)
+      await publisher.close()
+    },
   }
 }

@@ -14,6 +14,8 @@ export interface GenerationDeps {
   readonly cache: ShardCache
   readonly joiner: Joiner
   readonly writer: TreeWriter
+  /** Of the leader that builds: two never build in one folder. */
+  readonly epoch: number
   /** Writes the indexes below `root` in place of our own writer. */
   readonly foreign?: ((root: string) => ReturnType<ForeignIndexes>) | undefined
 }

@@ -106,16 +106,15 @@ async function layIndexes(
 }
 
 /**
- * Builds `<n>.part`, checks it and renames it to `<n>`. Nothing that clients see changes yet. */
+ * Builds `<n>.e<epoch>.part`, checks it and renames it to `<n>`. Nothing that clients see changes yet. */
 export async function buildGeneration(deps: GenerationDeps, plan: Plan): Promise<Built> {
   const { layout, joiner } = deps
   const { distribution, contents } = plan
   const folder = layout.generation(distribution.codename, plan.n)
-  const root = `${folder}.part`
-  // a crash may have left this number; it was never live
+  // no other generation has this number, and no other leader this name
+  const root = `${folder}.e${deps.epoch}.part`
   const clear: readonly FileStep[] = [
     { do: 'remove', path: root },
-    { do: 'remove', path: folder },
     { do: 'folder', path: root },
   ]
   const files: ListedFile[] = []

@@ -3,6 +3,7 @@ import type { Distribution, Repositories } from '../core/repository.ts'
 import type { Codename, FormatId } from '../core/identity.ts'
 import { validUntil } from '../core/release-fields.ts'
 import type { Db, Tx } from '../db/db.ts'
+import { createSoleLeadership, type Leadership } from '../db/leadership.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Format } from '../formats/format.ts'
 import type { ListedFile, TreeWriter } from '../formats/tree.ts'
@@ -27,6 +28,7 @@ import {
   readFrozen,
   readWords,
   recordGeneration,
+  takeNumber,
   pathsWithheld,
   type PoolFile,
 } from './store.ts'
@@ -39,6 +41,8 @@ export interface MakerDeps {
   readonly formats: (id: FormatId) => Format
   readonly repositories: Pick<Repositories, 'all' | 'find' | 'get'>
   readonly keep?: () => Keep
+  /** Absent: nobody else publishes. */
+  readonly leadership?: Pick<Leadership, 'epoch' | 'assert' | 'fence' | 'check'>
   /** The external writer of a distribution's indexes, if any. */
   readonly foreign?: (distribution: Distribution) => ForeignIndexes | undefined
 }
@@ -129,7 +133,16 @@ function unlistedFrom(
 }
 
 /** The maker of generations below one root. */
-export function createMaker({ db, layout, keyring, clock, formats, keep = () => KEEP, foreign }: MakerDeps): Maker {
+export function createMaker({
+  db,
+  layout,
+  keyring,
+  clock,
+  formats,
+  keep = () => KEEP,
+  leadership = createSoleLeadership(),
+  foreign,
+}: MakerDeps): Maker {
   const joiner = createJoiner()
   const cache = createShardCache(layout, joiner)
   const states = new Map<Codename, GenerationState>()
@@ -187,8 +200,15 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     const pieces = await withNeutral(cache, { parts, neutral }, order.pieces)
     const signer = await keyring.signer()
     const at = dateAfter(live, clock.now())
-    const n =
-      Math.max(live?.n ?? 0, await lastGeneration(db, codename), (await liveGeneration(layout, codename)) ?? 0) + 1
+    const floor = Math.max(
+      live?.n ?? 0,
+      await lastGeneration(db, codename),
+      (await liveGeneration(layout, codename)) ?? 0,
+    )
+    const n = await db.tx(async tx => {
+      await leadership.fence(tx)
+      return takeNumber(tx, codename, floor)
+    })
     const words = await readWords(db, codename)
     const until = validUntil(words, at)
     const carried =
@@ -198,7 +218,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     const by = indexes === undefined ? undefined : (root: string) => indexes(distribution, { root, packages })
     const signedBy = await signersOf(signer, keyring)
     const { files, made } = await buildGeneration(
-      { layout, cache, joiner, writer: writerOf(distribution), foreign: by },
+      { layout, cache, joiner, writer: writerOf(distribution), foreign: by, epoch: leadership.epoch() },
       { distribution, n, at, pieces, contents, signer, signedBy, live, words, carried },
     )
     const named = new Set(gone.map(file => file.path))
@@ -223,7 +243,10 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     // written with its unlisted files before it goes live: a crash in between would lose them
     const written = [...old, ...unlistedFrom(gone, await pathsWithheld(db, codename, gone), { at, n })]
     await writeState(layout, codename, { ...state, graves: written })
+    leadership.assert()
     await goLive(layout, codename, n)
+    // one that stood still in between may have moved the link of a newer leader, which moves it back
+    await leadership.check()
     const unlisted = [...old, ...(await retire(codename, gone, { at, n }))]
     await removeUnlisted(codename, { ...state, graves: unlisted }, { now: at, written })
     const here = new Set(files.map(file => `${file.path} ${file.sha256}`))
@@ -231,6 +254,7 @@ export function createMaker({ db, layout, keyring, clock, formats, keep = () => 
     await Promise.all([joiner.take(age(layout, codename, { files: past, at })), keepReplaced(live, pieces)])
     failpoint('publish:before-done')
     await db.tx(async tx => {
+      await leadership.fence(tx)
       await record(tx, n, until)
       await recordGeneration(tx, { codename, n, at, packages: entries, bytes })
     })

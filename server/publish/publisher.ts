@@ -16,6 +16,9 @@ import { createRepair } from './repair.ts'
 import { createRollback, type Rollback, type RolledBack, type Within } from './rollback.ts'
 import type { GenerationState, RootDates } from './state.ts'
 import { upgradeStates } from './upgrade.ts'
+import { goLive } from './generation.ts'
+import { liveGeneration } from './prune.ts'
+import { lastGenerations } from './store.ts'
 import { clearDirty, readDirty, readFrozen, wasPublished, pathsWithheld, type Dirty, type PoolFile } from './store.ts'
 
 /** The result of a publication, for logs, events and the dashboard. */
@@ -65,6 +68,11 @@ export interface Publisher {
     codename: Codename,
     within: (tx: Tx, done: { readonly n: number; readonly until: Date | undefined }) => Promise<void>,
   ): Promise<Publication | undefined>
+  /**
+   * Puts back links that are older than what was published: a process that stood still may have moved one when it was
+   * woken. @returns the distributions concerned
+   */
+  relink(): Promise<readonly Codename[]>
   /** Removes files that no client can request any more, in all distributions. */
   tidy(): Promise<void>
   close(): Promise<void>
@@ -300,6 +308,18 @@ export function createPublisher(deps: PublisherDeps): Publisher {
         if (await repairOne(distribution)) broken.push(codename)
       }
       return broken
+    },
+    async relink() {
+      const moved: Codename[] = []
+      for (const [codename, last] of await lastGenerations(db))
+        await lock.run(codename, async () => {
+          if (repositories.find(codename) === undefined) return
+          const live = await liveGeneration(layout, codename)
+          if (live === undefined || live >= last || !existsSync(layout.generation(codename, last))) return
+          await goLive(layout, codename, last)
+          moved.push(codename)
+        })
+      return moved
     },
     async tidy() {
       for (const { codename } of repositories.all()) await lock.run(codename, () => maker.tidy(codename))

@@ -94,7 +94,7 @@ export function createRenewal({ db, outbox, audit, clock, log, publisher }: Rene
       root: { longestMs: FILES_LONGEST_MS, deliver: ([codename]) => renew(codename as Codename) },
     },
     jobs: [{ id: 'resign', name: 'Sign roots again before they end', when: () => '*/10 * * * *', run: look }],
-    start: () =>
+    lead: () =>
       void look().catch((error: unknown) => log.error({ err: error }, 'roots with an end could not be checked')),
   }
 }

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Distribution } from '../core/repository.ts'
 import type { Db } from '../db/db.ts'
@@ -43,12 +43,13 @@ export function createRepair({ db, layout, maker }: RepairDeps): (distribution: 
     const { codename } = distribution
     const live = await liveGeneration(layout, codename)
     for (const n of await listGenerations(layout, codename)) {
-      await rm(`${layout.generation(codename, n)}.part`, { recursive: true, force: true })
       // built, and never switched to
       if (n > (live ?? 0)) await rm(layout.generation(codename, n), { recursive: true, force: true })
       if (n > (live ?? 0)) await rm(stateFile(layout, codename, n), { force: true })
     }
-    await rm(join(layout.trees, codename, `${(live ?? 0) + 1}.part`), { recursive: true, force: true })
+    const folder = join(layout.trees, codename)
+    for (const name of await readdir(folder).catch(() => []))
+      if (name.endsWith('.part')) await rm(join(folder, name), { recursive: true, force: true })
     await maker.forgetLost(codename)
     const state = live === undefined ? undefined : await readState(layout, codename, live)
     // with the state lost, the rebuild below links everything again

@@ -135,6 +135,25 @@ export interface GenerationRow {
 }
 
 /** Notes a generation that went live. */
+/** The last generation of each distribution that was ever published. */
+export async function lastGenerations(db: Queryable): Promise<ReadonlyMap<Codename, number>> {
+  const rows = await db.query<{ codename: Codename; n: number }>(
+    'select codename, max(n) as n from generation group by codename',
+  )
+  return new Map(rows.map(({ codename, n }) => [codename, n]))
+}
+
+/** The number of a new generation: above `floor`, and never given twice, also to one that failed. */
+export async function takeNumber(tx: Tx, codename: Codename, floor: number): Promise<number> {
+  const row = await tx.first<{ n: number }>(
+    `insert into generation_number (codename, n) values ($1, $2 + 1)
+    on conflict (codename) do update set n = greatest(generation_number.n, $2) + 1 returning n`,
+    [codename, floor],
+  )
+  if (row === undefined) throw new Error(`there is no number for a generation of ${codename}`)
+  return row.n
+}
+
 export async function recordGeneration(tx: Tx, { codename, n, at, packages, bytes }: GenerationRow): Promise<void> {
   await tx.query(
     `insert into generation (codename, n, made_at, packages, bytes) values ($1, $2, $3, $4, $5)

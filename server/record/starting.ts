@@ -21,13 +21,16 @@ export function printStep({ doing, done, of }: StartStep): string {
 /** The progress of one start. */
 export function createStarting(): Starting {
   let step: StartStep | undefined = { doing: 'opening the database' }
+  let isOver = false
   return {
     now: () => step,
     step: (doing, progress = undefined) => {
-      step = { doing, ...progress }
+      // a replica that begins to lead later serves requests meanwhile
+      if (!isOver) step = { doing, ...progress }
     },
     finish: () => {
       step = undefined
+      isOver = true
     },
   }
 }

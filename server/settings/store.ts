@@ -23,6 +23,8 @@ export interface Settings {
    * @returns the dotted keys whose value changed
    */
   patch(change: unknown): Promise<{ readonly changed: readonly string[] }>
+  /** Reads the file again: another process has changed it. */
+  reload(): Promise<void>
   subscribe(listener: (now: SettingsValue) => void): void
 }
 
@@ -144,6 +146,12 @@ export async function createSettings({ layout, box, production, isEnterprise }: 
         for (const listener of listeners) listener(current)
         return { changed }
       }),
+    reload: async () => {
+      const next = freeze(overlay(SETTINGS, defaults, await load(layout.settingsFile, box)) as SettingsValue)
+      if (isDeepStrictEqual(next, current)) return
+      current = next
+      for (const listener of listeners) listener(current)
+    },
     subscribe: listener => {
       listeners.push(listener)
     },

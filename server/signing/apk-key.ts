@@ -50,6 +50,8 @@ export interface ApkKeys {
   rotate(overlapDays: number): Promise<void>
   /** Writes the public files from the keyring. @returns true when they were different */
   publish(): Promise<boolean>
+  /** Reads the keys again at the next use. */
+  reload(): void
   sign(bytes: Uint8Array, hash: RsaSigned['hash']): Promise<readonly RsaSigned[]>
   verify(bytes: Uint8Array, signed: RsaSigned): Promise<boolean>
 }
@@ -166,6 +168,9 @@ export function createApkKeys({ layout, box, clock }: ApkKeyDeps): ApkKeys {
         await retirePrevious(made, overlapDays)
         loaded = undefined
       }),
+    reload: () => {
+      loaded = undefined
+    },
     async publish() {
       let isNew = false
       for (const { card } of await active()) {

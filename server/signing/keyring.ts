@@ -57,8 +57,16 @@ function cardOf(stored: Stored, key: openpgp.PrivateKey, role: KeyCard['role']):
   }
 }
 
+/** What concerns its files. */
+export interface KeyringFiles {
+  /** Writes `gpg.key` from the keyring; true when it was different. */
+  publish(): Promise<boolean>
+  /** Reads the keys again at the next use: another process has changed them. */
+  reload(): void
+}
+
 /** The keyring of this machine. `publish` writes `gpg.key` from the keyring; true when it was different. */
-export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { publish(): Promise<boolean> } {
+export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & KeyringFiles {
   const lock = createKeyedLock()
   const rsa = createApkKeys({ layout, box, clock })
   const listeners: (() => void)[] = []
@@ -79,7 +87,10 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { 
       throw error
     })
     const now = clock.now().toISOString()
-    return (await loaded).filter(({ card }) => card.retires_at === undefined || card.retires_at > now)
+    const keys = await loaded
+    // another process may have made the first one in this moment
+    if (keys.length === 0) loaded = undefined
+    return keys.filter(({ card }) => card.retires_at === undefined || card.retires_at > now)
   }
 
   async function needed(): Promise<readonly SigningKey[]> {
@@ -134,6 +145,10 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & { 
     },
     keys: async () => (await active()).map(({ card }) => card),
     rsaKeys: rsa.known,
+    reload: () => {
+      loaded = undefined
+      rsa.reload()
+    },
     publish,
     generate: options =>
       lock.run('keyring', async () => {

@@ -142,6 +142,7 @@ export const distributions = contract({
   'POST /distributions/init': {
     summary:
       'Sets up one distribution, or all active ones, and publishes their trees. Creates the signing key if there is none.',
+    leader: true,
     access: 'maintainer+',
     scoped: 'distribution',
     limit: { bucket: 'distributions', perMinute: 5 },
@@ -288,6 +289,7 @@ export const distributions = contract({
   'POST /distributions/{codename}/rollback': {
     summary:
       'Publishes an earlier generation again. Without `generation`: the one before, or the newest if already rolled back.',
+    leader: true,
     access: 'maintainer+',
     limit,
     params: CodenamePath,

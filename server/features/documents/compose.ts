@@ -49,7 +49,7 @@ export function composeDocuments({ layout, log, ...needs }: DocumentNeeds): Feat
         },
       },
     },
-    start: () =>
+    lead: () =>
       void restoreDocuments({ ...needs, files, hold, lock, log }).catch((error: unknown) =>
         log.error({ err: error }, 'documents on disk could not be read'),
       ),

@@ -58,6 +58,7 @@ export const documents = contract({
     summary: 'Adds a document to the tree, or replaces the one with the same key.',
     details:
       'Kinds for .deb: `translation` (component, name: the language), `appstream` (component, arch), `icons` (component, name: the size; a .tar.gz). For .rpm: `modules`, `group`, `updateinfo` (arch). Send it uncompressed, at most 64 MB, as the body itself or as `file` of multipart/form-data.',
+    leader: true,
     access: 'maintainer+',
     limit,
     params: Params,
@@ -76,6 +77,7 @@ export const documents = contract({
   },
   'DELETE /distributions/{codename}/documents/{kind}': {
     summary: 'Removes a document from the tree.',
+    leader: true,
     access: 'maintainer+',
     limit,
     params: Params,
@@ -86,6 +88,7 @@ export const documents = contract({
   'POST /distributions/{codename}/documents/copy': {
     summary:
       'Copies the documents of another distribution of the same format, replacing those with the same key. Promotion copies packages only.',
+    leader: true,
     access: 'maintainer+',
     limit: { bucket: 'distributions', perMinute: 5 },
     params: Codename,

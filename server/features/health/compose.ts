@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { bind } from '../../core/contract.ts'
@@ -8,6 +7,8 @@ import type { Feature } from '../../core/feature.ts'
 import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
 import type { Repositories } from '../../core/repository.ts'
 import type { Db } from '../../db/db.ts'
+import type { Leadership } from '../../db/leadership.ts'
+import type { Replicas } from '../../db/replicas.ts'
 import { schemaVersion } from '../../db/migrate.ts'
 import type { Layout } from '../../files/layout.ts'
 import type { Format } from '../../formats/format.ts'
@@ -58,6 +59,10 @@ export interface HealthNeeds {
   readonly antivirus: AntivirusScanner
   readonly vulnerability: readonly Pick<VulnerabilityScanner, 'status'>[]
   readonly scheduler: Scheduler
+  readonly leadership: Pick<Leadership, 'leads'>
+  /** The name of this process. */
+  readonly instance: string
+  readonly replicas: Pick<Replicas, 'list'> | undefined
   /** Which data on exploitation are not loaded. */
   readonly missingCatalogues: () => Promise<readonly ('epss' | 'kev')[]>
   /** The date of the vulnerability data. */
@@ -122,7 +127,7 @@ function reportOf(needs: HealthNeeds): Health {
     }),
     scheduler: () => ({
       started: scheduler.started,
-      leader: true,
+      leader: needs.leadership.leads(),
       jobs: scheduler.jobs().map(({ daily: _, ...job }) => job),
     }),
     reprepro: createRepreproProbe({ path: TOOL_PATH, isPublisher: needs.aptPublisher === 'reprepro', run: runTool }),
@@ -132,7 +137,7 @@ function reportOf(needs: HealthNeeds): Health {
     },
     starting: needs.starting,
     instance: {
-      id: randomUUID(),
+      id: needs.instance,
       shared: shared.backend === 'redis' ? 'redis' : 'local',
       trouble: shared.trouble,
     },

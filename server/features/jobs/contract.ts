@@ -153,10 +153,11 @@ export const jobs = contract({
   },
   'POST /schedule/{id}/run': {
     summary: 'Runs a job of the clock now. Its next run stays when it was.',
+    leader: true,
     access: 'admin',
     params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 60 }) }),
     limit: { bucket: 'schedule', perMinute: 20 },
     reply: Type.Object({ message: Text }),
-    fails: ['clock_job_not_found', 'passive_replica'],
+    fails: ['clock_job_not_found'],
   },
 })

@@ -31,6 +31,7 @@ export const license = contract({
   },
   'PUT /license': {
     summary: 'Sets the licence key; an empty one removes it.',
+    leader: true,
     access: 'admin',
     body: Type.Object({ key: Type.String({ maxLength: 4_000 }) }),
     reply: Card,

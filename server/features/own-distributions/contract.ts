@@ -74,6 +74,7 @@ export const ownDistributions = contract({
   'POST /distributions/': {
     summary:
       'Adds a distribution. Missing fields follow `based_on`, or the format. With `scanner` null its packages are not scanned.',
+    leader: true,
     access: 'admin',
     limit,
     body: Type.Object(
@@ -91,6 +92,7 @@ export const ownDistributions = contract({
   },
   'PATCH /distributions/{codename}': {
     summary: 'Changes a distribution. An architecture or component can be removed only when it has no packages.',
+    leader: true,
     access: 'admin',
     params: Codename,
     body: Type.Object(FIELDS, { additionalProperties: false }),
@@ -99,6 +101,7 @@ export const ownDistributions = contract({
   },
   'DELETE /distributions/{codename}': {
     summary: 'Removes a distribution of your own that has no packages.',
+    leader: true,
     access: 'admin',
     params: Codename,
     reply: 'none',
@@ -107,6 +110,7 @@ export const ownDistributions = contract({
   },
   'POST /distributions/{codename}/retire': {
     summary: 'Retires a distribution: it takes no more packages and stays served as it is.',
+    leader: true,
     access: 'admin',
     limit,
     params: Codename,
@@ -115,6 +119,7 @@ export const ownDistributions = contract({
   },
   'POST /distributions/{codename}/reactivate': {
     summary: 'Lets a retired distribution take packages again.',
+    leader: true,
     access: 'admin',
     limit,
     params: Codename,

@@ -38,6 +38,7 @@ export const policy = contract({
   },
   'PATCH /security/policy': {
     summary: 'Changes the action for the given severities.',
+    leader: true,
     access: 'admin',
     body: PolicyPatch,
     reply: Policy,

@@ -45,6 +45,7 @@ export const settings = contract({
   'GET /settings/': { summary: 'Shows all settings; secrets as ***.', access: 'admin', reply: Whole },
   'PATCH /settings/': {
     summary: 'Changes the given settings and leaves the rest. *** leaves a secret unchanged.',
+    leader: true,
     access: 'admin',
     // checked by the settings themselves: they name the dotted key, and take the flat keys of older clients
     body: Type.Record(Type.String(), Type.Unknown()),
@@ -70,6 +71,7 @@ export const settings = contract({
   },
   'POST /settings/gpg/generate': {
     summary: 'Generates a signing key. The key before signs beside it for the overlap.',
+    leader: true,
     access: 'admin',
     status: 201,
     limit: { bucket: 'gpg', perMinute: 5 },
@@ -96,6 +98,7 @@ export const settings = contract({
   },
   'POST /settings/gpg/export': {
     summary: 'Writes the public signing keys where clients fetch them, and says where that is.',
+    leader: true,
     access: 'admin',
     limit: { bucket: 'gpg', perMinute: 5 },
     reply: Type.Object({

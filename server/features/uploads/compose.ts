@@ -69,7 +69,7 @@ export function composeUploads(needs: UploadNeeds): Feature {
       }),
     ],
     jobs: [sweep, ...(watched.jobs ?? [])],
-    start: () => watched.start?.(),
+    lead: () => watched.lead?.(),
     stop: () => watched.stop?.(),
   }
 }

@@ -210,7 +210,7 @@ export function createWatchedFolder({ spool, settings, uploads, clock, log }: Wa
         run: scan,
       },
     ],
-    start() {
+    lead() {
       if (settings.now().developer_uploads.watched_folder === '') return
       scan().catch((error: unknown) => log.error({ err: error }, 'the watched folder could not be read'))
     },

@@ -16,6 +16,7 @@ import { engines } from './features/engines/contract.ts'
 import { health } from './features/health/contract.ts'
 import { jobs } from './features/jobs/contract.ts'
 import { logs } from './features/logs/contract.ts'
+import { downloads } from './features/downloads/contract.ts'
 import { support } from './features/support/contract.ts'
 import { license } from './features/license/contract.ts'
 import { documents } from './features/documents/contract.ts'
@@ -51,6 +52,7 @@ export const api = {
   ...jobs,
   ...logs,
   ...support,
+  ...downloads,
   ...license,
   ...uploaderKeys,
   ...uploads,

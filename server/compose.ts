@@ -24,8 +24,10 @@ import { composeEngines } from './features/engines/compose.ts'
 import { probeFolder } from './features/health/probes.ts'
 import { composeHealth } from './features/health/compose.ts'
 import { composeJobs, jobCleaning } from './features/jobs/compose.ts'
-import { composeSupport } from './features/support/compose.ts'
+import type { Health } from './features/health/health.ts'
 import { composeLogs } from './features/logs/compose.ts'
+import { composeSupport } from './features/support/compose.ts'
+import { composeDownloads } from './features/downloads/compose.ts'
 import { composeLicense } from './features/license/compose.ts'
 import { composeNotifications } from './features/notifications/compose.ts'
 import { composeRelease } from './features/release/compose.ts'
@@ -60,6 +62,7 @@ import { createRenewal } from './publish/renew.ts'
 import { composeReview } from './review/compose.ts'
 import { composeSbom } from './sbom/compose.ts'
 import { composeScanners } from './scanners/compose.ts'
+import type { EngineStatus } from './scanners/scanner.ts'
 import { enrich as enrichFindings, missingOf } from './scanners/enrich.ts'
 import type { Scanners } from './scanners/index.ts'
 import { createOutlived } from './signing/signed-by-retired-keys.ts'
@@ -143,6 +146,32 @@ const composeClock = (base: Foundation, parts: readonly Part[]): Scheduler =>
     },
   )
 
+/** Logs, and the bundle for whoever helps. */
+function composeObserving(
+  env: Env,
+  base: Foundation,
+  {
+    health,
+    engines,
+  }: { readonly health: Pick<Health, 'report'>; readonly engines: () => Promise<readonly EngineStatus[]> },
+): readonly Feature[] {
+  const { version, shown, logFolder } = env
+  return [
+    composeLogs({
+      folder: logFolder,
+      accessLog: () => base.settings.now().downloads.access_log || undefined,
+    }),
+    composeSupport({
+      ...base,
+      version,
+      variables: shown,
+      health: () => health.report(ALL_SEEING),
+      engines,
+      logFolder,
+    }),
+  ]
+}
+
 /** The API by topic, in the order of its documentation, and the scheduled jobs. */
 function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const { licensing } = base
@@ -168,7 +197,8 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const access = composeAccess(base)
   const uploads = composeUploads({ ...named(base, 'uploads'), gate: gate.gate, activeFormats: active, problemOf })
   const retention = composeRetention({ ...base, catalog })
-  const clocked = [trees, renewal, packages, uploads, retention, keys, vulndb, advisories, outlived, review]
+  const downloads = composeDownloads({ ...named(base, 'downloads'), logFolder: env.logFolder })
+  const clocked = [downloads, trees, renewal, packages, uploads, retention, keys, vulndb, advisories, outlived, review]
   const scheduler = composeClock(base, clocked)
   const health = composeHealth({
     ...named(base, 'health'),
@@ -201,15 +231,8 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeUploaderKeys(base),
     access,
     composeJobs({ ...base, scheduler }),
-    composeLogs({ folder: env.logFolder, accessLog: () => undefined }),
-    composeSupport({
-      ...base,
-      version,
-      variables: env.shown,
-      health: () => health.report(ALL_SEEING),
-      engines: scanning.statuses,
-      logFolder: env.logFolder,
-    }),
+    ...composeObserving(env, base, { health, engines: scanning.statuses }),
+    downloads,
     composeLicense(base),
     composeDocuments(named(base, 'documents')),
     composeRelease({ ...base, publisher: trees.publisher }),
@@ -240,7 +263,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     }),
     health,
   ]
-  return { features, setup, auth, access, uploads, health, scheduler }
+  return { features, setup, auth, access, uploads, downloads, health, scheduler }
 }
 
 /** Builds everything by hand, in the order of the layers; this list is the architecture. */
@@ -250,13 +273,14 @@ export async function compose(env: Env, { uiFolder, engines = {} }: ComposeOptio
   const { log } = logs
   const base = await layFoundation(env, log)
   const verbs = await composeVerbs(env, base, engines)
-  const { features, setup, auth, access, uploads, health, scheduler } = composeFeatures(env, base, verbs)
+  const { features, setup, auth, access, uploads, downloads, health, scheduler } = composeFeatures(env, base, verbs)
   const http = composeHttp({
     ...env,
     ...named(base, 'http'),
     aside: logs.aside,
-    treeLines: logs.trees,
     leads: base.leadership.leads,
+    // a web server that serves the trees has its own list, also of what it asks this service for
+    treeLines: { write: line => base.settings.now().downloads.access_log === '' && logs.trees.write(line) },
     ...access.rules,
     routes: features.flatMap(({ routes }) => routes),
     authenticate: auth.authenticate,
@@ -338,12 +362,26 @@ export async function compose(env: Env, { uiFolder, engines = {} }: ComposeOptio
       base.changes.start()
       listen()
       await base.leadership.start({ gained: lead, lost: follow })
+      logs.onTreesFinished(downloads.soon)
       for (const part of parts) part.start?.()
       starting.finish()
       return { url, needsSetup: !(await setup.firstAdmin.exists()) }
     },
     async stop() {
-      for (const part of [http, uploads, scheduler, worker, vulndb, review, health, outbound, outbox, trees, base])
+      for (const part of [
+        http,
+        uploads,
+        downloads,
+        scheduler,
+        worker,
+        vulndb,
+        review,
+        health,
+        outbound,
+        outbox,
+        trees,
+        base,
+      ])
         await part.stop?.()
       await logs.close()
     },

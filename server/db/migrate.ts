@@ -25,6 +25,7 @@ import { tokenUploads } from './migrations/0021-token-uploads.ts'
 import { source } from './migrations/0024-source.ts'
 import { arrivalOrder } from './migrations/0025-arrival-order.ts'
 import { jobs } from './migrations/0026-jobs.ts'
+import { downloads } from './migrations/0027-downloads.ts'
 import { replicas } from './migrations/0030-replicas.ts'
 
 /** In order. A new migration goes to the end. */
@@ -53,6 +54,7 @@ const MIGRATIONS: readonly Migration[] = [
   source,
   arrivalOrder,
   jobs,
+  downloads,
   replicas,
 ]
 

@@ -34,6 +34,13 @@ export interface Ground {
   tree(segment: string | undefined): NamedTree | undefined
 }
 
+/** A package by the name of its file alone. */
+export interface NameInFile {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+}
+
 /** Where clients of a format fetch from. Pure: it says where a file would lie, `http/trees.ts` looks and sends. */
 export interface Site {
   /** The folder below `/repos` in which its trees and packages lie. */
@@ -44,6 +51,8 @@ export interface Site {
   readonly types: readonly (readonly [pattern: RegExp, type: string])[]
   /** @param segments  of the address below `root`, decoded. @returns undefined for what is no address of this format */
   place(segments: readonly string[], ground: Ground): Place | undefined
+  /** What the name of a package's file says; undefined for what is no package of this format. */
+  nameIn?(file: string): NameInFile | undefined
   /** True for an address that belongs to every distribution of this format at once. */
   isCommon?(segments: readonly string[]): boolean
   /** The address below the server of a generation that is kept, as clients would name it. */

@@ -25,6 +25,7 @@ export const RARE_FAILPOINTS = [
   'document:before-commit',
   'document:before-settle',
   'rebuild:after-batch',
+  'downloads:before-commit',
 ] as const
 export type Failpoint = (typeof FAILPOINTS)[number] | (typeof RARE_FAILPOINTS)[number]
 

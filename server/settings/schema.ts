@@ -6,6 +6,7 @@ import {
   HOSTS,
   HOUR,
   int,
+  LOG_OR_EMPTY,
   MINUTE,
   schedule,
   section,
@@ -114,6 +115,19 @@ export const SETTINGS = Type.Object(
       }),
       jitter_minutes: int(0, [0, 180], 'Daily jobs begin up to so many minutes late, by chance.', 'min'),
       job_days: int(30, [1, 3_650], 'How long ended jobs and their logs are kept.', 'd'),
+    }),
+    downloads: section('Which downloads are counted, and how long addresses are kept whole.', {
+      access_log: text(
+        '',
+        "The access log of a web server that serves the trees from disk, in nginx's format combined, better with the header Range behind it. Empty: this service serves them.",
+        { ...LOG_OR_EMPTY },
+      ),
+      address_days: int(
+        30,
+        [0, 400],
+        'After so many days, addresses of downloads become networks: /24, or /48 of IPv6.',
+        'd',
+      ),
     }),
     developer_uploads: section('Uploads that developers sign.', {
       watched_folder: text(

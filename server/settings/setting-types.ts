@@ -99,6 +99,11 @@ export const ZONE = {
 }
 const FOLDER = '^/[^\\u0000-\\u001f\\u007f"\\\\#]*$'
 const FOLDER_RULE = 'a path that begins with / and holds no quotes, backslashes or #'
+/** The name must end in `.log`: it is read, and nothing else of this machine may be read by naming it here. */
+export const LOG_OR_EMPTY = {
+  pattern: '^$|^/[^\\u0000-\\u001f\\u007f"\\\\#]*[^/]\\.log$',
+  rule: 'the path of a file that begins with / and ends in .log, or empty',
+}
 export const FOLDER_NAME = { pattern: FOLDER, rule: FOLDER_RULE }
 export const FOLDER_OR_EMPTY = { pattern: `^$|${FOLDER}`, rule: `${FOLDER_RULE}, or empty` }
 export const schedule = (enabled: boolean, hour: number, minute: number, what: string) => ({

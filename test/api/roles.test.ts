@@ -106,6 +106,7 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'GET /dashboard/history': ANY,
   'GET /dashboard/summary': ANY,
   'GET /dashboard/events': ANY,
+  'GET /downloads/stats': ANY,
   // Settings (admin only)
   'GET /settings/': ADMINS,
   'PATCH /settings/': ADMINS,

@@ -3,6 +3,7 @@ type Bench = (args: readonly string[]) => Promise<boolean | void>
 
 const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
   'contents': () => import('./contents.ts'),
+  'downloads': () => import('./downloads.ts'),
   'gate': () => import('./gate.ts'),
   'match': () => import('./match.ts'),
   'publish': async () => ({ run: args => everyFormat(args) }),

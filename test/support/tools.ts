@@ -22,6 +22,7 @@ const PROGRAMS = {
   'redis-server': 'redis-server',
   'slapd': 'slapd',
   'locales': 'locale-gen',
+  'logrotate': 'logrotate',
   'ldap-utils': 'ldapmodify',
   'openssl': 'openssl',
   'gnupg': 'gpg',

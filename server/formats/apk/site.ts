@@ -30,5 +30,10 @@ export const apkSite: Site = {
     // release 0.1 kept all packages in one folder: those it deleted within the last hour are still there
     return { paths: [...folders, join(pool, name)], forEver: true }
   },
+  // apk-package(5): `NAME-VERSION-rN.apk`; the version begins with a digit
+  nameIn(file) {
+    const [, name, version = ''] = /^(.+?)-(\d[^-]*-r\d+)\.apk$/.exec(file) ?? []
+    return name === undefined ? undefined : { name, version, arch: '' }
+  },
   generationAddress: ({ codename, components }, n) => `/apk/${codename}@${n}/${mainOf({ components })}`,
 }

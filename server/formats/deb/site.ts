@@ -20,6 +20,11 @@ export const debSite: Site = {
     if (top !== 'pool' || n !== undefined || !distribution.components.includes(rest[0] ?? '')) return undefined
     return { paths: [join(layout.publishedFolder(distribution.codename), ...rest)], forEver: true }
   },
+  // dpkg-name(1): no epoch, and here its colon is percent-encoded; Debian Policy 5.6.7 forbids the underscore
+  nameIn(file) {
+    const [, name, version = '', arch = ''] = /^([^_]+)_([^_]+)_([^_]+)\.[du]?deb$/.exec(file) ?? []
+    return name === undefined ? undefined : { name, version: version.replace(/%3a/i, ':'), arch }
+  },
   isCommon: ([top]) => top === 'pool',
   generationAddress: ({ codename }, n) => `/repos/dists/${codename}@${n}/`,
 }

@@ -36,5 +36,10 @@ export const rpmSite: Site = {
       ? { paths, forEver: isHashed }
       : { paths, forEver: false, half: { codename, pair: folder, part, path } }
   },
+  // NAME-VERSION-RELEASE.ARCH: neither version nor release has a hyphen. Source: rpm.org, "Package naming"
+  nameIn(file) {
+    const [, name, version = '', arch = ''] = /^(.+)-([^-]+-[^-]+)\.([^.]+)\.rpm$/.exec(file) ?? []
+    return name === undefined ? undefined : { name, version, arch }
+  },
   generationAddress: ({ codename, archs }, n) => `/repos/${codename}@${n}/${archs[0] ?? ''}/`,
 }

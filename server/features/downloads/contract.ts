@@ -1,0 +1,84 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { contract } from '../../core/contract.ts'
+import { OrNull, Text, Time } from '../../core/schemas.ts'
+import { CLIENTS, KINDS } from './access-log.ts'
+
+const Count = Type.Integer()
+const counts = <const Key extends string>(keys: readonly Key[]) =>
+  Type.Unsafe<Readonly<Record<Key, number>>>(Type.Object(Object.fromEntries(keys.map(key => [key, Count]))))
+const Sums = { downloads: Count, bytes: Count }
+const Day = Type.Object({ date: Text, ...Sums })
+
+const Recent = Type.Object({
+  ip: Text,
+  date: Text,
+  hour: Type.Integer({ minimum: 0, maximum: 23 }),
+  at: Time,
+  filename: Text,
+  name: Text,
+  version: Text,
+  arch: Text,
+  distribution: OrNull(Text),
+  pkg_format: Text,
+  client_type: Text,
+  bytes: Count,
+  user_agent: Text,
+  status: Count,
+  path: Text,
+})
+export type RecentDownload = Static<typeof Recent>
+
+const Stats = Type.Object({
+  summary: Type.Object({
+    total_downloads: Count,
+    unique_packages: Count,
+    unique_clients: Count,
+    total_bytes: Count,
+    per_format: counts(['deb', 'rpm', 'apk']),
+    per_client_type: counts(CLIENTS),
+    avg_per_day: Count,
+    peak_day: OrNull(Day),
+    log_available: Type.Boolean(),
+  }),
+  per_package: Type.Array(
+    Type.Object({ name: Text, ...Sums, versions: Type.Array(Text), clients: Count, format: Text }),
+  ),
+  per_day: Type.Array(Day),
+  recent: Type.Readonly(Type.Unsafe<readonly RecentDownload[]>(Type.Array(Recent))),
+  per_distribution: Type.Array(Type.Object({ distribution: OrNull(Text), format: Text, ...Sums })),
+  per_version: Type.Array(
+    Type.Object({ name: Text, version: Text, distribution: OrNull(Text), format: Text, ...Sums, clients: Count }),
+  ),
+  per_network: Type.Array(Type.Object({ network: Text, ...Sums })),
+  requests: counts(KINDS),
+  never_fetched: Type.Object({
+    total: Count,
+    bytes: Count,
+    items: Type.Array(
+      Type.Object({
+        distribution: Text,
+        format: Text,
+        name: Text,
+        version: Text,
+        arch: Text,
+        size: Count,
+        served_since: Time,
+      }),
+    ),
+  }),
+  since: Text,
+})
+export type DownloadStats = Static<typeof Stats>
+
+/** What clients fetched. */
+export const downloads = contract({
+  'GET /downloads/stats': {
+    summary:
+      'Counts what clients fetched in the last `days` days (30), by day, package, version, distribution and network.',
+    details:
+      'A download is a GET of a package that was answered with all of it, or with a part that begins at its first byte. `requests` tells the others: other parts (`range`), HEAD, 304, index files, packages that are not here (`missing`), refusals, and answers that the client broke off. Lists have the 50 with most downloads; days are in UTC, and those without any are left out. `recent` shows whole addresses to those who may read the audit log, networks to others. `never_fetched` are packages that are served since before `since`.',
+    access: 'any',
+    query: Type.Object({ days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365 })) }),
+    reply: Stats,
+  },
+})

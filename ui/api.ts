@@ -181,7 +181,10 @@ export async function call<Key extends keyof Wire>(
 }
 
 /** Opens an event stream. @throws ApiProblem */
-export async function open(key: 'GET /dashboard/events', ask: Plain): Promise<ReadableStream<Uint8Array>> {
+export async function open(
+  key: 'GET /dashboard/events' | 'GET /logs/stream',
+  ask: Plain,
+): Promise<ReadableStream<Uint8Array>> {
   const { body } = await send(key, { ...ask, headers: { accept: 'text/event-stream', ...ask.headers } })
   if (body === null) throw new ApiProblem({ status: 0, code: 'no_answer', message: SILENT })
   return body

@@ -4,7 +4,7 @@ import { addressOf, ApiProblem, credentialHeaders, problemFrom, tellRefused } fr
  * Routes that answer with a file. A plain link cannot carry the credential, so the console fetches and hands it to the
  * browser.
  */
-type FileKey = 'GET /security/report' | 'GET /sbom/export' | 'GET /sbom/{name}/{version}'
+type FileKey = 'POST /support/bundle' | 'GET /security/report' | 'GET /sbom/export' | 'GET /sbom/{name}/{version}'
 interface Ask {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, unknown>>
@@ -20,7 +20,13 @@ export async function download(key: FileKey, ask: Ask, otherwise: string): Promi
   let response: Response
   let body: Blob
   try {
-    response = await fetch(addressOf(key, ask.params, ask.query), { headers, cache: 'no-store', credentials: 'omit' })
+    const [method = 'GET'] = key.split(' ')
+    response = await fetch(addressOf(key, ask.params, ask.query), {
+      method,
+      headers,
+      cache: 'no-store',
+      credentials: 'omit',
+    })
     body = await response.blob()
   } catch {
     throw new ApiProblem({

@@ -26,6 +26,7 @@ import './styles/screens/vulnerabilities.css'
 import './styles/screens/policy.css'
 import './styles/screens/engines.css'
 import './styles/screens/audit.css'
+import './styles/screens/logs.css'
 import { mount } from 'svelte'
 import App from './App.svelte'
 

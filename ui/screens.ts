@@ -44,6 +44,7 @@ const SCREENS = {
     group: 'Packages',
     file: 'distributions/Distributions.svelte',
   },
+  downloads: { title: 'Downloads', icon: 'chart', key: 'w', group: 'Packages', file: 'downloads/Downloads.svelte' },
   vulnerabilities: {
     title: 'Vulnerabilities',
     icon: 'bug',
@@ -62,6 +63,15 @@ const SCREENS = {
   },
   engines: { title: 'Engines', icon: 'scan', key: 'e', group: 'Security', file: 'engines/Engines.svelte' },
   health: { title: 'Health', icon: 'health', key: 'h', group: 'Appliance', file: 'health/Health.svelte' },
+  logs: {
+    title: 'Logs',
+    icon: 'term',
+    key: 'l',
+    group: 'Appliance',
+    file: 'logs/Logs.svelte',
+    least: 'admin',
+    otherwise: { title: 'The log is for admins', say: 'What was done, by whom and why stands in the audit log.' },
+  },
   audit: { title: 'Audit', icon: 'history', key: 'a', group: 'Appliance', file: 'audit/Audit.svelte' },
   users: { title: 'Users and tokens', icon: 'users', key: 'n', group: 'Appliance', file: 'users/Users.svelte' },
   settings: {

@@ -346,6 +346,9 @@ const SHOTS: readonly Shot[] = [
   },
   { name: 'policy-reader', at: '#/policy', who: 'r.silva' },
   { name: 'engines', at: '#/engines' },
+  { name: 'logs', at: '#/logs' },
+  { name: 'logs-line', at: '#/logs', act: page => page.locator('.logt .lmsg').first().click() },
+  { name: 'downloads', at: '#/downloads' },
   {
     name: 'engines-import',
     at: '#/engines',

@@ -7,7 +7,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['core', 'lib'],
   ['db', 'files', 'record', 'work'],
   ['formats', 'scanners', 'vulndb', 'contents', 'signing', 'settings', 'outbound', 'directory'],
-  ['catalog', 'pipeline', 'publish', 'review', 'sbom'],
+  ['catalog', 'pipeline', 'publish', 'review', 'sbom', 'backup'],
   ['features'],
   ['http', 'api.ts'],
   ['compose.ts', 'env.ts', 'env-table.ts', 'main.ts', 'cli', 'compose'],

@@ -7,6 +7,7 @@ import { login } from './features/auth/login/contract.ts'
 import { mfa } from './features/auth/mfa/contract.ts'
 import { sessions } from './features/auth/sessions/contract.ts'
 import { apiTokens } from './features/auth/tokens/contract.ts'
+import { backups } from './features/backups/contract.ts'
 import { contents } from './features/contents/contract.ts'
 import { dashboard } from './features/dashboard/contract.ts'
 import { distributions } from './features/distributions/contract.ts'
@@ -50,6 +51,7 @@ export const api = {
   ...sso,
   ...access,
   ...jobs,
+  ...backups,
   ...logs,
   ...support,
   ...downloads,

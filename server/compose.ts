@@ -16,6 +16,7 @@ import { composeArtifacts } from './features/artifacts/compose.ts'
 import { composeAudit } from './features/audit/compose.ts'
 import { composeAuth } from './features/auth/compose.ts'
 import { hashPassword } from './features/auth/accounts/passwords.ts'
+import { composeBackups } from './features/backups/compose.ts'
 import { composeContentsRoutes } from './features/contents/compose.ts'
 import { composeDashboard } from './features/dashboard/compose.ts'
 import { composeDistributions } from './features/distributions/compose.ts'
@@ -198,7 +199,9 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const uploads = composeUploads({ ...named(base, 'uploads'), gate: gate.gate, activeFormats: active, problemOf })
   const retention = composeRetention({ ...base, catalog })
   const downloads = composeDownloads({ ...named(base, 'downloads'), logFolder: env.logFolder })
-  const clocked = [downloads, trees, renewal, packages, uploads, retention, keys, vulndb, advisories, outlived, review]
+  const backups = composeBackups({ ...named(base, 'backups'), version })
+  const nightly = [backups, downloads, uploads, retention]
+  const clocked = [...nightly, trees, renewal, packages, keys, vulndb, advisories, outlived, review]
   const scheduler = composeClock(base, clocked)
   const health = composeHealth({
     ...named(base, 'health'),
@@ -230,6 +233,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeOwnDistributions({ ...base, alone: trees.publisher.alone, database: vulndb.database }),
     composeUploaderKeys(base),
     access,
+    backups,
     composeJobs({ ...base, scheduler }),
     ...composeObserving(env, base, { health, engines: scanning.statuses }),
     downloads,

@@ -4,7 +4,8 @@ import { hostname } from 'node:os'
 import { DEFAULT_DISTRIBUTIONS } from '../core/default-distributions.ts'
 import { createRepositories } from '../core/repository.ts'
 import { createAppAddress } from '../http/app-address.ts'
-import { createDb, type Db } from '../db/db.ts'
+import { finishRestore, isRestoring } from '../backup/restore.ts'
+import { createDb, openClient, type DatabaseAddress, type Db } from '../db/db.ts'
 import { startEmbedded, type Embedded } from '../db/embedded.ts'
 import { migrate } from '../db/migrate.ts'
 import { createOutbox, FILES_LONGEST_MS } from '../db/outbox.ts'
@@ -45,7 +46,7 @@ async function openDatabase(
   env: Env,
   layout: Layout,
   log: RootLog,
-): Promise<{ readonly db: Db; readonly embedded: Embedded | undefined }> {
+): Promise<{ readonly db: Db; readonly embedded: Embedded | undefined; readonly address: DatabaseAddress }> {
   const embedded =
     env.databaseUrl === undefined
       ? await startEmbedded({
@@ -53,7 +54,8 @@ async function openDatabase(
           onTrouble: trouble => log.error({ trouble }, 'the embedded database'),
         })
       : undefined
-  const db = createDb(embedded ?? { url: env.databaseUrl ?? '' })
+  const address = embedded ?? { url: env.databaseUrl ?? '' }
+  const db = createDb(address)
   try {
     await migrate(db)
   } catch (error) {
@@ -61,7 +63,20 @@ async function openDatabase(
     await embedded?.stop()
     throw env.databaseUrl === undefined ? error : databaseUnusable(env.databaseUrl, error)
   }
-  return { db, embedded }
+  return { db, embedded, address }
+}
+
+/** A restore that was cut short is finished before anything reads the files, or taken back. */
+async function endRestore(root: string, address: DatabaseAddress, log: RootLog): Promise<void> {
+  if (!isRestoring(root)) return
+  const client = openClient(address, { queryTimeoutMs: Infinity })
+  await client.connect()
+  try {
+    const how = await finishRestore(root, client)
+    if (how !== undefined) log.warn({ how }, 'a restore that was cut short has been ended')
+  } finally {
+    await client.end()
+  }
 }
 
 async function secretsOf(env: Env, layout: Layout): Promise<{ readonly jwt: string; readonly settings: string }> {
@@ -89,8 +104,9 @@ export async function layFoundation(env: Env, log: RootLog) {
   await openRoot(layout.root)
   const alone = env.databaseUrl === undefined ? await lockRoot(layout.root) : undefined
   await openRoot(env.logFolder, 'LOG_FOLDER')
+  const { db, embedded, address: databaseAddress } = await openDatabase(env, layout, log)
+  await endRestore(layout.root, databaseAddress, log)
   const secrets = await secretsOf(env, layout)
-  const { db, embedded } = await openDatabase(env, layout, log)
   const replication = composeReplication({ ...env, instance, db, log })
   const unlock = alone ?? (await joinRoot(layout.root, { ...replication, installation: await installationOf(db) }))
   await mkdir(layout.incoming, { recursive: true })
@@ -136,6 +152,7 @@ export async function layFoundation(env: Env, log: RootLog) {
   changes.on('distributions', async () => repositories.replace(await definitions.load()))
   return {
     ...replication,
+    databaseAddress,
     log,
     clock,
     arrivals: createArrivals(),

@@ -221,6 +221,12 @@ export const ERRORS = {
     409,
     'The file {path} exists with other bytes in {ref}. A file is never replaced: raise the upstream version.',
   ],
+  backup_no_room: [
+    507,
+    'The backup needs {needs_mb} MB, and {free_mb} MB are free where backups are kept. Make room, or remove older backups.',
+  ],
+  backup_not_found: [404, 'There is no backup {file_name}.'],
+  backup_refused: [422, '{why}'],
   job_not_found: [404, 'There is no job {id}.'],
   job_not_yours: [403, 'Job {id} was asked for by {owner}. Ask them, or a maintainer, to cancel it.'],
   clock_job_not_found: [404, 'The clock has no daily job {id}. The page Jobs and the schedule list them.'],

@@ -123,8 +123,11 @@ const SILENT: Knex.Logger = {
   debug: () => undefined,
 }
 
-/** A connection of its own beside the pool, for a session that holds a lock; not connected yet. */
-export function openClient(address: DatabaseAddress): pg.Client {
+/**
+ * A connection of its own beside the pool, not connected yet: for a session that holds a lock, or one that reads for
+ * minutes.
+ */
+export function openClient(address: DatabaseAddress, { queryTimeoutMs = 3_000 } = {}): pg.Client {
   return new pg.Client({
     ...('url' in address
       ? { connectionString: address.url }
@@ -132,7 +135,7 @@ export function openClient(address: DatabaseAddress): pg.Client {
     keepAlive: true,
     keepAliveInitialDelayMillis: 1_000,
     connectionTimeoutMillis: 5_000,
-    query_timeout: 3_000,
+    ...(queryTimeoutMs === Infinity ? {} : { query_timeout: queryTimeoutMs }),
   })
 }
 

@@ -26,6 +26,7 @@ import { source } from './migrations/0024-source.ts'
 import { arrivalOrder } from './migrations/0025-arrival-order.ts'
 import { jobs } from './migrations/0026-jobs.ts'
 import { downloads } from './migrations/0027-downloads.ts'
+import { backups } from './migrations/0029-backups.ts'
 import { replicas } from './migrations/0030-replicas.ts'
 
 /** In order. A new migration goes to the end. */
@@ -56,6 +57,7 @@ const MIGRATIONS: readonly Migration[] = [
   jobs,
   downloads,
   replicas,
+  backups,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({
@@ -91,6 +93,25 @@ export async function migrate(db: Db, last?: string): Promise<void> {
   const end = last === undefined ? MIGRATIONS.length : MIGRATIONS.findIndex(({ name }) => name === last) + 1
   const migrationSource = sourceOf(MIGRATIONS.slice(0, end))
   await db.knex.migrate.latest({ migrationSource, tableName: 'schema_migration' })
+}
+
+/** A migration as it is: its name and its statements. */
+export type NamedMigration = Migration
+
+/**
+ * The migrations that a database had run, and those that follow. @throws Error where one of them is not of this release
+ */
+export function migrationsUpTo(ran: readonly string[]): {
+  readonly first: readonly Migration[]
+  readonly then: readonly Migration[]
+} {
+  const later = ran.find(name => !MIGRATIONS.some(migration => migration.name === name))
+  if (later !== undefined)
+    throw new Error(`It is of a later release: its database has ${later}. Restore it with that release or a newer one.`)
+  return {
+    first: MIGRATIONS.filter(({ name }) => ran.includes(name)),
+    then: MIGRATIONS.filter(({ name }) => !ran.includes(name)),
+  }
 }
 
 /** The newest migration that ran, for the health report. */

@@ -26,6 +26,10 @@ export const RARE_FAILPOINTS = [
   'document:before-settle',
   'rebuild:after-batch',
   'downloads:before-commit',
+  'restore:read',
+  'restore:before-commit',
+  'restore:after-commit',
+  'restore:between-places',
 ] as const
 export type Failpoint = (typeof FAILPOINTS)[number] | (typeof RARE_FAILPOINTS)[number]
 

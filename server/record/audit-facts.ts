@@ -193,6 +193,15 @@ export interface FactsOf {
   // the server
   /** Names only: a value may be a secret. */
   'settings.changed': { readonly keys: Names }
+  'backup.made': {
+    readonly file_name: string
+    readonly size: number
+    readonly packages: number
+    readonly files: number
+    readonly encrypted: boolean
+  }
+  'backup.failed': { readonly why: string }
+  'backup.deleted': { readonly file_name: string }
   /** A job of the clock that somebody began, and long work that somebody ended. */
   'job.run': { readonly job: string; readonly work: string }
   'job.cancelled': { readonly job: string; readonly work: string }

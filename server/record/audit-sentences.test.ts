@@ -336,6 +336,18 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
   'uploader_key.removed': [
     [{ kind: 'uploader_key.removed', name: 'ada', fingerprint: 'AB12' }, 'ada, AB12, for every distribution.'],
   ],
+  'backup.made': [
+    [
+      { kind: 'backup.made', file_name: 'b.tar.gz', size: 9, packages: 3, files: 12, encrypted: false },
+      'b.tar.gz, 3 packages, without secrets.',
+    ],
+    [
+      { kind: 'backup.made', file_name: 'b.tar.gz.age', size: 9, packages: 3, files: 12, encrypted: true },
+      'b.tar.gz.age, 3 packages, encrypted, with secrets.',
+    ],
+  ],
+  'backup.failed': [[{ kind: 'backup.failed', why: 'The disk is full.' }, 'The disk is full.']],
+  'backup.deleted': [[{ kind: 'backup.deleted', file_name: 'b.tar.gz' }, 'b.tar.gz.']],
   'job.run': [[{ kind: 'job.run', job: 'enrich', work: 'Enrich findings' }, 'Enrich findings.']],
   'support.bundle': [[{ kind: 'support.bundle', file: 'gatehouse_support_1.tar.gz' }, 'gatehouse_support_1.tar.gz.']],
   'job.cancelled': [

@@ -192,6 +192,10 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'token.revoked': ({ name, role }) => `${name}, ${role}.`,
   'uploader_key.added': uploaderKey,
   'uploader_key.removed': uploaderKey,
+  'backup.made': ({ file_name: name, packages, encrypted }) =>
+    `${name}, ${packages} packages, ${encrypted ? 'encrypted, with' : 'without'} secrets.`,
+  'backup.failed': ({ why }) => why,
+  'backup.deleted': ({ file_name: name }) => `${name}.`,
   'job.run': ({ work }) => `${work}.`,
   'job.cancelled': ({ job, work }) => `${work} (job ${job}).`,
   'support.bundle': ({ file }) => `${file}.`,

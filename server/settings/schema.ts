@@ -86,14 +86,17 @@ export const SETTINGS = Type.Object(
           'this version keeps audit files for ever and makes no imports; the page Distributions says how many versions of a package are kept',
       },
     ),
-    backup: section(
-      'Daily backup.',
-      {
-        ...schedule(false, 4, 30, 'the backup'),
-        retention_count: int(7, [1, 1_000], 'Backups that are kept.'),
-      },
-      { inert: 'this version makes no backups itself; docs/operations.md says how to make one' },
-    ),
+    backup: section('Backups of the whole installation, in backups/ below REPOS_ROOT.', {
+      ...schedule(false, 4, 30, 'the backup'),
+      retention_count: int(7, [1, 1_000], 'Backups that are kept; the newest one that was proved stays beside them.'),
+      retention_days: int(0, [0, 3_650], 'Backups older than this are removed, too; 0: whatever their age.', 'd'),
+      passphrase: text(
+        '',
+        'Encrypts backups, with age; only then the secrets are in them. Keep it elsewhere: without it they cannot be read.',
+        { secret: true, maxLength: 200 },
+      ),
+      drill_weekly: bool(false, 'Prove the newest backup every Sunday, an hour after the hour of the backup.'),
+    }),
     validation,
     upload_limits: section(
       'How many uploads a minute are taken; many packages in one request count as one. A token or user with a limit of its own is not counted by address.',

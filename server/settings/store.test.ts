@@ -55,7 +55,15 @@ test('the defaults are those of the specification', async () => {
     ca_bundle_path: '',
   })
   expect(now.retention).toEqual({ audit_days: 90, import_cleanup_days: 30 })
-  expect(now.backup).toEqual({ enabled: false, hour: 4, minute: 30, retention_count: 7 })
+  expect(now.backup).toEqual({
+    enabled: false,
+    hour: 4,
+    minute: 30,
+    retention_count: 7,
+    retention_days: 0,
+    passphrase: '',
+    drill_weekly: false,
+  })
   expect(now.validation).toEqual({
     sha256_check: true,
     clamav_scan: true,
@@ -236,7 +244,6 @@ describe('a patch', () => {
       sources: { debian: false },
       mirror: { enabled: true, sources: { debian: true } },
       versioning: { all: true },
-      backup: { retention_count: 3 },
       retention: { audit_days: 30 },
       validation: { grype_fail_on: 'high' },
       notifications: { webhook_min_packages: 5 },
@@ -254,11 +261,10 @@ describe('a patch', () => {
       'versioning',
       'notifications.webhook_min_packages',
       'retention.audit_days',
-      'backup.retention_count',
       'validation.grype_fail_on',
     ])
-    expect(await refusal(settings, { backup: { enabled: true } })).toBe(
-      'setting_not_available: backup.enabled cannot be changed: this version makes no backups itself; docs/operations.md says how to make one. Leave it out, or send the value that it has.',
+    expect(await refusal(settings, { versioning: { all: true } })).toBe(
+      'setting_not_available: versioning cannot be changed: each distribution has its own rule on the page Distributions. Leave it out, or send the value that it has.',
     )
     expect(settings.now()).toBe(before)
   })

@@ -112,6 +112,10 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'PATCH /settings/': ADMINS,
   'POST /settings/test-webhook': ADMINS,
   'POST /settings/test-ldap': ADMINS,
+  'POST /backup/': ADMINS,
+  'GET /backup/': ADMINS,
+  'GET /backup/{file_name}': ADMINS,
+  'DELETE /backup/{file_name}': ADMINS,
   // Health and metrics
   'GET /health': EVERYONE,
   'GET /health/live': EVERYONE,
@@ -133,6 +137,7 @@ const OURS: Record<string, readonly (Role | '-')[]> = {
   'GET /logs': ADMINS,
   'GET /logs/stream': ADMINS,
   'POST /support/bundle': ADMINS,
+  'POST /backup/{file_name}/drill': ADMINS,
   'GET /schedule': MAINTAINERS,
   'POST /schedule/{id}/run': ADMINS,
   'POST /upload/batch': UPLOADERS,

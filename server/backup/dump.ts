@@ -1,0 +1,81 @@
+import type { Readable } from 'node:stream'
+import type { Client } from 'pg'
+import copyStreams from 'pg-copy-streams'
+
+/** A table as a backup keeps it. `columns` are those that are not computed. */
+export interface DumpedTable {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly rows: number
+}
+
+/** What a dump says of itself. */
+export interface DumpHeader {
+  /** Names of the migrations that had run, in their order. */
+  readonly migrations: readonly string[]
+  readonly tables: readonly DumpedTable[]
+  /** The last value of each sequence; null for one that was never asked. */
+  readonly sequences: Readonly<Record<string, number | null>>
+}
+
+/** Knex's own, which a migration makes again. */
+const OF_MIGRATIONS = ['schema_migration', 'schema_migration_lock']
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+async function listTables(client: Client): Promise<Omit<DumpedTable, 'rows'>[]> {
+  const { rows } = await client.query<{ name: string; columns: string[] }>(
+    `select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
+    from pg_class c join pg_attribute a on a.attrelid = c.oid
+    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and a.attnum > 0
+      and not a.attisdropped and a.attgenerated = '' and c.relname <> all($1)
+    group by c.relname order by c.relname`,
+    [OF_MIGRATIONS],
+  )
+  return rows
+}
+
+/**
+ * Begins a look at the database that does not change any more, while packages cannot change either: what `meanwhile`
+ * does with their files fits the rows. The look ends with the client's transaction.
+ */
+export async function beginSnapshot(client: Client, locker: Client, meanwhile: () => Promise<void>): Promise<void> {
+  await locker.query('begin')
+  try {
+    // waits for changes that are under way; reading goes on
+    await locker.query('lock table package in share mode')
+    await client.query('begin transaction isolation level repeatable read read only')
+    await client.query('select 1 from schema_migration') // the look begins with the first statement
+    await meanwhile()
+  } finally {
+    await locker.query('rollback')
+  }
+}
+
+/** The tables of the look with their numbers of rows. */
+export async function describeDump(client: Client): Promise<DumpHeader> {
+  const tables: DumpedTable[] = []
+  for (const table of await listTables(client)) {
+    const { rows } = await client.query<{ n: string }>(`select count(*) as n from ${quoted(table.name)}`)
+    tables.push({ ...table, rows: Number(rows[0]?.n ?? 0) })
+  }
+  const ran = await client.query<{ name: string }>('select name from schema_migration order by id')
+  const sequences = await client.query<{ name: string; value: string | null }>(
+    `select sequencename as name, last_value as value from pg_sequences where schemaname = 'public' order by 1`,
+  )
+  return {
+    migrations: ran.rows.map(({ name }) => name),
+    tables,
+    sequences: Object.fromEntries(
+      sequences.rows
+        .filter(({ name }) => !OF_MIGRATIONS.some(table => name.startsWith(table)))
+        .map(({ name, value }) => [name, value === null ? null : Number(value)]),
+    ),
+  }
+}
+
+/** The rows of one table in PostgreSQL's text format of COPY. */
+export function dumpTable(client: Client, { name, columns }: Omit<DumpedTable, 'rows'>): Readable {
+  const list = columns.map(quoted).join(', ')
+  return client.query(copyStreams.to(`copy (select ${list} from ${quoted(name)}) to stdout`))
+}

@@ -1,0 +1,103 @@
+import { parseArgs } from 'node:util'
+import { readFile } from 'node:fs/promises'
+import { finishRestore, restore, undoRestore } from '../backup/restore.ts'
+import { openClient, type DatabaseAddress } from '../db/db.ts'
+import { startEmbedded } from '../db/embedded.ts'
+import { EnvProblems, readEnv, type Env } from '../env.ts'
+import { refuseJoined } from '../files/joined-root.ts'
+import { lockRoot } from '../files/root-lock.ts'
+import { armFailpoint } from '../lib/failpoint.ts'
+import { openRoot } from '../files/root.ts'
+
+const USAGE = `npm run restore -- ARCHIVE [--passphrase-file FILE]
+npm run restore -- --undo
+
+Restores a backup into REPOS_ROOT and its database, while the service is stopped. What is there is put aside for seven
+days; --undo goes back to it. The passphrase of an encrypted archive is the first line of FILE, or stands in
+GATEHOUSE_BACKUP_PASSPHRASE.
+`
+
+interface Wish {
+  readonly archive: string | undefined
+  readonly undo: boolean
+  readonly passphrase: string
+}
+
+async function readWish(): Promise<Wish> {
+  const { values, positionals } = parseArgs({
+    options: { 'undo': { type: 'boolean', default: false }, 'passphrase-file': { type: 'string' } },
+    allowPositionals: true,
+  })
+  const [archive, ...more] = positionals
+  if (more.length > 0 || (archive === undefined) !== values.undo) throw new Error(USAGE)
+  const file = values['passphrase-file']
+  const passphrase =
+    file === undefined
+      ? (process.env['GATEHOUSE_BACKUP_PASSPHRASE'] ?? '')
+      : ((await readFile(file, 'utf8')).split('\n')[0] ?? '')
+  return { archive, undo: values.undo, passphrase }
+}
+
+const WAY_OUT = 'Stop the service first: a restore replaces what it works on.'
+
+/** The database, while nobody else runs on the root. */
+async function openAlone(env: Env): Promise<{ readonly address: DatabaseAddress; close(): Promise<void> }> {
+  await openRoot(env.reposRoot)
+  const unlock = await lockRoot(env.reposRoot, WAY_OUT)
+  try {
+    await refuseJoined(env.reposRoot, undefined, { wayOut: WAY_OUT })
+    if (env.databaseUrl !== undefined) return { address: { url: env.databaseUrl }, close: unlock }
+    const embedded = await startEmbedded({ folder: `${env.reposRoot}/.pg` })
+    return { address: embedded, close: () => embedded.stop().finally(unlock) }
+  } catch (error) {
+    await unlock()
+    throw error
+  }
+}
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+async function run({ archive, undo, passphrase }: Wish): Promise<void> {
+  const env = readEnv(process.env, process.cwd())
+  const { address, close } = await openAlone(env)
+  const client = openClient(address, { queryTimeoutMs: Infinity })
+  client.on('error', () => undefined) // the statement under way says it
+  try {
+    await client.connect()
+    const earlier = await finishRestore(env.reposRoot, client)
+    if (earlier !== undefined) say(`a restore that was cut short was ${earlier}`)
+    if (undo) {
+      const away = await undoRestore(env.reposRoot, client)
+      if (away === undefined) throw new Error('There is nothing to go back to: no restore in the last seven days.')
+      say('back to what was before the restore; start the service, and run npm run verify')
+      return
+    }
+    const done = await restore({
+      root: env.reposRoot,
+      archive: archive ?? '',
+      passphrase,
+      client,
+      signal: new AbortController().signal,
+      say,
+    })
+    say(`restored: ${done.packages} packages of ${done.created_at}, ${done.files} files`)
+    if (!done.has_secrets && env.settingsKey === undefined)
+      say(
+        'The archive is not encrypted, so the secrets are not in it. Signing keys and stored passwords open with the SETTINGS_ENCRYPTION_KEY, or the .secrets folder, of the service that made it.',
+      )
+    say('Start the service: it publishes the trees. Then run npm run verify. --undo goes back.')
+  } finally {
+    await client.end().catch(() => undefined)
+    await close()
+  }
+}
+
+armFailpoint(process.env['GATEHOUSE_FAILPOINT'])
+try {
+  await run(await readWish())
+} catch (error) {
+  process.stderr.write(
+    `${error instanceof EnvProblems ? error.problems.join('\n') : error instanceof Error ? error.message : String(error)}\n`,
+  )
+  process.exitCode = 1
+}

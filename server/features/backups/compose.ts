@@ -1,0 +1,58 @@
+import { bind } from '../../core/contract.ts'
+import type { Feature } from '../../core/feature.ts'
+import type { Jobs, WorkKind } from '../../core/work.ts'
+import { openClient, type DatabaseAddress, type Db } from '../../db/db.ts'
+import type { Keyring } from '../../signing/signer.ts'
+import { backups } from './contract.ts'
+import { backupHandlers, type BackupRouteDeps } from './handlers.ts'
+import { listBackups } from './store.ts'
+import { BACKUP, backupWork, DRILL, drillWork, type BackupWorkDeps } from './work.ts'
+
+export interface BackupNeeds extends Omit<BackupWorkDeps, 'open' | 'signer'>, Pick<BackupRouteDeps, 'audit'> {
+  readonly db: Db
+  readonly worker: Jobs
+  readonly databaseAddress: DatabaseAddress
+  readonly keyring: Pick<Keyring, 'keys' | 'signer'>
+}
+
+/** Backups, made by hand and by the clock, and their proofs. */
+export function composeBackups({ worker, databaseAddress, keyring, ...needs }: BackupNeeds): Feature {
+  const { settings, db, layout } = needs
+  const deps: BackupWorkDeps = {
+    ...needs,
+    open: () => openClient(databaseAddress, { queryTimeoutMs: Infinity }),
+    signer: async () => ((await keyring.keys()).length === 0 ? undefined : keyring.signer()),
+  }
+  const ask = (kind: string, request: Readonly<Record<string, unknown>>): Promise<unknown> =>
+    worker.ask({ kind, target: 'all', request, by: 'system' })
+  return {
+    routes: bind(backups, backupHandlers, { ...needs, jobs: worker }),
+    work: [backupWork(deps) as WorkKind, drillWork(deps) as WorkKind],
+    jobs: [
+      {
+        id: 'backup',
+        name: 'Make a backup',
+        when: () => {
+          const { enabled, hour, minute } = settings.now().backup
+          return enabled ? `${minute} ${hour} * * *` : undefined
+        },
+        daily: true,
+        run: () => ask(BACKUP, {}),
+      },
+      {
+        id: 'backup-drill',
+        name: 'Prove the newest backup by restoring it in a scratch place',
+        // an hour after the backup of the night
+        when: () => {
+          const { drill_weekly: isWanted, hour, minute } = settings.now().backup
+          return isWanted ? `${minute} ${(hour + 1) % 24} * * 0` : undefined
+        },
+        daily: true,
+        run: async () => {
+          const [newest] = await listBackups(db, layout.backups)
+          if (newest !== undefined) await ask(DRILL, { file_name: newest.file_name })
+        },
+      },
+    ],
+  }
+}

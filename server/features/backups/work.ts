@@ -1,0 +1,112 @@
+import { join } from 'node:path'
+import type { Client } from 'pg'
+import { BadArchive } from '../../backup/archive-reader.ts'
+import { cutBackup, sweepCuts, type CutDeps, type MadeBackup } from '../../backup/cut.ts'
+import { forgetBefore, rehearse } from '../../backup/restore.ts'
+import { fail } from '../../core/errors.ts'
+import type { WorkKind } from '../../core/work.ts'
+import type { Db } from '../../db/db.ts'
+import type { Audit } from '../../record/audit.ts'
+import type { Settings } from '../../settings/store.ts'
+import { listBackups, noteBackup, noteProof, removeBackup, surplusOf } from './store.ts'
+
+export const BACKUP = 'backup'
+export const DRILL = 'backup-drill'
+
+export interface BackupWorkDeps extends CutDeps {
+  readonly db: Db
+  readonly settings: Pick<Settings, 'now'>
+  readonly audit: Pick<Audit, 'record'>
+}
+
+const connected = async <T>(open: () => Client, work: (client: Client) => Promise<T>): Promise<T> => {
+  const client = open()
+  client.on('error', () => undefined) // the statement under way says it
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+/** A backup, and the removal of those that are too many. A run that was cut short begins again. */
+export const backupWork = (deps: BackupWorkDeps): WorkKind<unknown, never, MadeBackup> => ({
+  kind: BACKUP,
+  name: 'Make a backup',
+  see: 'admin',
+  cancel: 'admin',
+  run: async run => {
+    const { db, settings, audit, layout, clock } = deps
+    await sweepCuts(layout)
+    const { passphrase, retention_count: count, retention_days: days } = settings.now().backup
+    try {
+      const made = await cutBackup(deps, {
+        passphrase,
+        signal: run.signal,
+        told: (bytes, totalBytes) => run.step({ bytes, totalBytes }),
+      })
+      await noteBackup(db, made, run.by)
+      await audit.record({
+        action: 'BACKUP_CREATE',
+        result: 'SUCCESS',
+        user: run.by,
+        facts: { kind: 'backup.made', ...made },
+      })
+      for (const one of surplusOf(await listBackups(db, layout.backups), { count, days, now: clock.now() })) {
+        await removeBackup(db, layout.backups, one.file_name)
+        await run.step({ say: [{ level: 'info', message: `Removed ${one.file_name}: newer ones are kept.` }] })
+      }
+      await connected(deps.open, client => forgetBefore(layout.root, client, clock.now()))
+      return made
+    } catch (error) {
+      if (run.signal.aborted) throw error
+      const why = error instanceof Error ? error.message.slice(0, 300) : 'it broke'
+      await audit.record({
+        action: 'BACKUP_CREATE',
+        result: 'FAILURE',
+        user: run.by,
+        facts: { kind: 'backup.failed', why },
+      })
+      throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? noRoom(error) : error
+    }
+  },
+})
+
+function noRoom(cause: unknown): unknown {
+  try {
+    fail('storage_full', {}, cause)
+  } catch (error) {
+    return error
+  }
+}
+
+/** Proves one backup. */
+export const drillWork = (
+  deps: BackupWorkDeps,
+): WorkKind<{ readonly file_name: string }, never, { readonly packages: number }> => ({
+  kind: DRILL,
+  name: 'Prove a backup by restoring it in a scratch place',
+  see: 'admin',
+  cancel: 'admin',
+  run: async (run, { file_name: fileName }) => {
+    const { db, settings, layout, clock, open } = deps
+    try {
+      const { packages, files } = await connected(open, client =>
+        rehearse({
+          archive: join(layout.backups, fileName),
+          passphrase: settings.now().backup.passphrase,
+          client,
+          scratch: join(layout.backups, '.cut-drill'),
+          signal: run.signal,
+        }),
+      )
+      await noteProof(db, { fileName, packages, files, at: clock.now(), failed: undefined })
+      return { packages }
+    } catch (error) {
+      if (!(error instanceof BadArchive)) throw error
+      await noteProof(db, { fileName, packages: 0, files: 0, at: clock.now(), failed: error.message })
+      return fail('backup_refused', { why: error.message }, error)
+    }
+  },
+})

@@ -3,6 +3,7 @@ import { createTestDb } from '../../test/support/postgres.ts'
 import { AppError } from '../core/errors.ts'
 import type { Run, WorkKind } from '../core/work.ts'
 import type { Db } from '../db/db.ts'
+import { currentRequest, inRequest } from '../lib/request-scope.ts'
 import { createWorker, type Worker } from './worker.ts'
 
 let db: Db
@@ -65,6 +66,21 @@ const abandon = (id: string): Promise<unknown> =>
   db.query(`update job set lease_until = now() - interval '1 second' where id = $1`, [id])
 
 describe('a job', () => {
+  test('is of the request that asked for it, and so is all that it does', async () => {
+    const seen: (string | undefined)[] = []
+    const worker = await start(
+      workOf(async run => {
+        seen.push(run.requestId, currentRequest())
+        await new Promise(setImmediate)
+        seen.push(currentRequest())
+        return null
+      }),
+    )
+    const { id } = await inRequest('r-7', () => worker.ask(order))
+    await worker.ended(id, NEVER)
+    expect(seen).toEqual(['r-7', 'r-7', 'r-7'])
+  })
+
   test('runs, tells how far it is, and ends with its result', async () => {
     const worker = await start(
       workOf(async (run, request) => {

@@ -1,5 +1,6 @@
-import { open, stat, type FileHandle } from 'node:fs/promises'
+import { stat, type FileHandle } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
+import { openRegular } from '../../lib/open-file.ts'
 import { readAt } from '../../lib/read-at.ts'
 import type { LogSeries } from '../../record/log-series.ts'
 import type { Places } from './page.ts'
@@ -26,7 +27,7 @@ export interface Follower {
 }
 
 async function openFile(path: string): Promise<Followed | undefined> {
-  const handle = await open(path).catch(() => undefined)
+  const handle = await openRegular(path)
   if (handle === undefined) return undefined
   const { ino } = await handle.stat()
   return { handle, ino, offset: 0 }

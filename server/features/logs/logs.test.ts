@@ -1,4 +1,4 @@
-import { appendFile, copyFile, mkdtemp, open, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, copyFile, mkdir, mkdtemp, open, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -255,5 +255,16 @@ test('a stream gives only what its filter fits', async () => {
   const reading = take(events, 2)
   await appendFile(join(folder, 'gatehouse-a.log'), own(2) + own(3, { level: 60 }))
   expect(await reading).toEqual(['line 1', 'line 3'])
+  stop.abort()
+})
+
+test('what stands in the place of a log and is no file is passed over', async () => {
+  await mkdir(join(folder, 'gatehouse-a.log'))
+  await symlink('/dev/zero', join(folder, 'gatehouse-b.log'))
+  await symlink(join(folder, 'nothing'), join(folder, 'gatehouse-c.log'))
+  await put('gatehouse-d.log', own(1))
+  expect(await messages()).toEqual(['line 1'])
+  const stop = new AbortController()
+  expect(await take(await call('GET /logs/stream', { raw: { signal: stop.signal } }), 1)).toEqual(['line 1'])
   stop.abort()
 })

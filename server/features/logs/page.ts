@@ -1,4 +1,4 @@
-import { open, type FileHandle } from 'node:fs/promises'
+import { openRegular } from '../../lib/open-file.ts'
 import { linesBackwards, seekLine, type PlacedLine } from '../../lib/lines-backwards.ts'
 import type { LogSeries } from '../../record/log-series.ts'
 import type { LogEntry } from './entry.ts'
@@ -22,17 +22,6 @@ interface Read extends PlacedLine {
 /** One call reads at most this much; a filter that fits little is asked again from where it came to. */
 const MOST_BYTES = 32 * 1024 * 1024
 
-/** Opens a log; undefined for one that is gone, is packed, or is no file. */
-async function openLog(path: string): Promise<FileHandle | undefined> {
-  if (path.endsWith('.gz')) return undefined
-  try {
-    return await open(path)
-  } catch (error) {
-    if (['ENOENT', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
-    throw error
-  }
-}
-
 /** The lines of a series, last line first. @param to  in seconds: later lines may be left out */
 async function* readSeries(
   { files }: LogSeries,
@@ -41,10 +30,10 @@ async function* readSeries(
 ): AsyncGenerator<Read> {
   let isReached = place === undefined
   for (const path of files.toReversed()) {
-    await using handle = await openLog(path)
-    const stat = await handle?.stat()
-    if (handle === undefined || stat?.isFile() !== true) continue
-    const { ino, size } = stat
+    if (path.endsWith('.gz')) continue
+    await using handle = await openRegular(path)
+    if (handle === undefined) continue
+    const { ino, size } = await handle.stat()
     const isHere = place !== undefined && ino === place[0]
     if (!isReached && !isHere) continue
     isReached = true

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDaemon, type Answer, type Daemon } from '../../support/daemon.ts'
 import { buildDeb } from '../../support/packages.ts'
-import { b, expectShape, i, list, nil, obj, or, page, s, t } from '../../support/shapes.ts'
+import { b, day, expectShape, i, list, nil, obj, or, page, s, t } from '../../support/shapes.ts'
 
 let daemon: Daemon
 let token: string
 const get = (path: string): Promise<Answer> => daemon.call('GET', path, { token })
 
 beforeAll(async () => {
-  daemon = await startDaemon()
+  daemon = await startDaemon({ env: { LOG_LEVEL: 'info' } })
   token = await daemon.setupAdmin()
   await daemon.call('POST', '/distributions/init', { token, body: { codename: 'jammy' } })
   for (const version of ['1', '2']) await daemon.upload(await buildDeb({ name: 'hello', version }), { token })
@@ -81,6 +81,73 @@ test('the settings hold what existing clients change in them', async () => {
   )
 })
 
+test('the log is a list of entries for each of its services', async () => {
+  const { services } = (await get('/logs/services')).body as { services: readonly { id: string }[] }
+  expectShape(services, list(obj({ id: s, label: s, available: b })))
+  expect(services.map(({ id }) => id)).toEqual(['backend', 'apt-repo/access', 'apt-repo/downloads', 'apt-repo/error'])
+  const { entries, total } = (await get('/logs?service=backend&level=INFO&lines=20')).body as {
+    entries: readonly Record<string, unknown>[]
+    total: number
+  }
+  expect(total).toBe(entries.length)
+  for (const entry of entries) {
+    expect(Object.keys(entry)).toEqual(expect.arrayContaining(['ts', 'level', 'name', 'message', 'service']))
+    expect([typeof entry.ts, entry.level, entry.service]).toEqual(['number', 'INFO', 'backend'])
+  }
+  expect((await get('/logs?lines=19')).status).toBe(422)
+})
+
+test('a stream of the log begins with entries as unnamed events, then says that it is connected', async () => {
+  const answer = await fetch(`${daemon.url}/api/v1/logs/stream?service=backend`, {
+    headers: { Authorization: `Bearer ${token}` },
+  })
+  let text = ''
+  for await (const chunk of answer.body ?? []) {
+    text += Buffer.from(chunk).toString('utf8')
+    if (text.includes(': connected')) break
+  }
+  expect(text).toMatch(/^(data: \{"ts":.*\}\n\n)*: connected\n/)
+})
+
+test('the statistics of downloads have the fields that existing clients read', async () => {
+  const sums = { downloads: i, bytes: i }
+  expectShape(
+    (await get('/downloads/stats?days=7')).body,
+    obj({
+      summary: obj({
+        total_downloads: i,
+        unique_packages: i,
+        unique_clients: i,
+        total_bytes: i,
+        per_format: obj({ deb: i, rpm: i, apk: i }),
+        per_client_type: obj({ apt: i, dnf: i, apk: i, curl: i, wget: i, other: i }),
+        avg_per_day: i,
+        peak_day: or(obj({ date: day, ...sums }), nil),
+        log_available: b,
+      }),
+      per_package: list(obj({ name: s, ...sums, versions: list(s), clients: i, format: s })),
+      per_day: list(obj({ date: s, ...sums })),
+      recent: list(
+        obj({
+          ip: s,
+          date: s,
+          hour: i,
+          filename: s,
+          name: s,
+          version: s,
+          arch: s,
+          pkg_format: s,
+          client_type: s,
+          bytes: i,
+          user_agent: s,
+          status: i,
+          path: s,
+        }),
+      ),
+    }),
+  )
+})
+
 test('what comes later is not there, and has no stub', async () => {
   for (const path of [
     '/artifacts/admin/pending-promotions',
@@ -88,8 +155,6 @@ test('what comes later is not there, and has no stub', async () => {
     '/groups/me',
     '/roles',
     '/templates',
-    '/logs',
-    '/downloads/stats',
     '/import/sync-status',
   ])
     expect([path, (await get(path)).status]).toEqual([path, 404])

@@ -59,17 +59,27 @@ const linkOrCopy = (from: string, to: string): Promise<void> =>
  */
 async function pin({ root }: Pick<Layout, 'root'>, folder: string, withSecrets: boolean): Promise<void> {
   const folders = [...FOLDERS, ...(withSecrets ? ['.secrets'] : [])]
-  const made = new Set<string>()
-  for (const name of folders)
-    for (const from of await listFiles(join(root, name))) {
-      const path = relative(root, from)
-      if (PASSING.test(path)) continue
-      const to = join(folder, path)
-      if (!made.has(dirname(to))) await mkdir(dirname(to), { recursive: true, mode: 0o700 })
-      made.add(dirname(to))
-      await (name === 'audit' ? copyFile(from, to) : linkOrCopy(from, to))
-    }
-  for (const name of SINGLE) await linkOrCopy(join(root, name), join(folder, name))
+  const found = await Promise.all(folders.map(name => listFiles(join(root, name))))
+  const paths = found
+    .flat()
+    .map(path => relative(root, path))
+    .filter(path => !PASSING.test(path))
+  await inLanes([...new Set(paths.map(dirname))], path => mkdir(join(folder, path), { recursive: true, mode: 0o700 }))
+  await inLanes([...paths, ...SINGLE], path =>
+    path.startsWith('audit/')
+      ? copyFile(join(root, path), join(folder, path))
+      : linkOrCopy(join(root, path), join(folder, path)),
+  )
+}
+
+/** Packages cannot change while files are pinned: the disk is asked for many at once. */
+async function inLanes(paths: readonly string[], work: (path: string) => Promise<unknown>): Promise<void> {
+  const waiting = [...paths].reverse()
+  await Promise.all(
+    Array.from({ length: 32 }, async () => {
+      for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) await work(path)
+    }),
+  )
 }
 
 /** Bytes of the pinned files. */

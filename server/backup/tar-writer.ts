@@ -39,12 +39,13 @@ function split(name: string): { readonly prefix: string; readonly rest: string }
   return at > 0 && name.length - at - 1 <= 100 ? { prefix: name.slice(0, at), rest: name.slice(at + 1) } : undefined
 }
 
-/** What goes before the bytes of a file. Source: POSIX.1-2017, pax, "ustar Interchange Format" and "pax Header Block". */
+/** What goes before the bytes of a file. Source: POSIX.1-2017, pax, "ustar Interchange Format", "pax Header Block" */
 export function fileHeader(name: string, size: number): Buffer {
   const short = split(name)
   const isLarge = size >= 8 ** 11
   if (short !== undefined && !isLarge) return header(short, size, '0')
-  const records = `${short === undefined ? paxRecord('path', name) : ''}${isLarge ? paxRecord('size', String(size)) : ''}`
+  const path = short === undefined ? paxRecord('path', name) : ''
+  const records = `${path}${isLarge ? paxRecord('size', String(size)) : ''}`
   const body = Buffer.from(records)
   return Buffer.concat([
     header({ prefix: '', rest: 'pax' }, body.length, 'x'),

@@ -45,6 +45,8 @@ export interface Found extends Pick<Purl, 'type' | 'namespace' | 'name' | 'quali
    * leftover, and counts as declared. Where two readers name the same component at the same path, `shipped` wins.
    */
   readonly needs?: readonly string[]
+  /** Files of the package: where one of them is there, another reader names the component, and this row is left out. */
+  readonly unless?: readonly string[]
   /** Why no advisories are asked about it, in one sentence: `It is the program's own module.` */
   readonly unasked?: string
   /** Vulnerabilities that this copy cannot have, and why, in one sentence: `Its class X is not in this copy.` */

@@ -113,3 +113,26 @@ test.each([
   await unpacked.close()
   expect((await reading({ ...read, file }, idle)).cut).toContain('data.tar.gz is damaged or cut off')
 })
+
+test('a component that another file names certainly is not named by its folder, too', async () => {
+  const specification = 'Gem::Specification.new do |s|\n  s.name = "rack".freeze\n  s.version = "2.2.3"\nend\n'
+  const { components } = await reading(
+    await packed({
+      'opt/a/gems/rack-2.2.3/lib/rack.rb': 'module Rack; end',
+      'opt/a/gems/rack-2.2.3/lib/rackup.rb': 'module Rackup; end',
+      'opt/a/specifications/rack-2.2.3.gemspec': specification,
+      'opt/b/gems/json-2.6.1/lib/json.rb': 'module JSON; end',
+      'opt/b/gems/json-2.6.1/lib/json_pure.rb': 'module JSON; end',
+      'opt/c/gems/date-3.2.2/lib/date.rb': 'class Date; end',
+      'opt/c/specifications/default/date-3.2.2.gemspec': specification
+        .replace('rack', 'date')
+        .replace('2.2.3', '3.2.2'),
+    }),
+    idle,
+  )
+  expect(components.map(({ purl, path, confidence }) => [purl, path, confidence])).toEqual([
+    ['pkg:gem/date@3.2.2', 'opt/c/specifications/default/date-3.2.2.gemspec', 'certain'],
+    ['pkg:gem/json@2.6.1', 'opt/b/gems/json-2.6.1', 'probable'],
+    ['pkg:gem/rack@2.2.3', 'opt/a/specifications/rack-2.2.3.gemspec', 'certain'],
+  ])
+})

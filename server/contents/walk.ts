@@ -163,7 +163,8 @@ function createWalk({ readers, unpackers, room, signal, tries = FIRST_TRY }: Wal
       // what lies behind the cut may be what a component needs
       const isLeftover = ({ presence, needs }: Found): boolean =>
         cut === undefined && presence === 'shipped' && needs?.some(paths.has) === false
-      const components = named.map(({ found, file }): Component => {
+      const standing = named.filter(({ found }) => found.unless?.some(path => paths.has(path)) !== true)
+      const components = standing.map(({ found, file }): Component => {
         return componentAt(isLeftover(found) ? { ...found, presence: 'declared' } : found, file)
       })
       const install = installing.result()

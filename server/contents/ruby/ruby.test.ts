@@ -99,3 +99,23 @@ test('hostile text is read in time', async () => {
     expect(await names('specifications/a.gemspec', text.slice(0, 2 ** 20))).toEqual([])
   }
 }, 10_000)
+
+test.each([
+  ['opt/app/vendor/bundle/ruby/3.1.0/gems/rack-2.2.3/lib/rack.rb', ['pkg:gem/rack@2.2.3 shipped probable']],
+  ['opt/app/gems/ruby-prof-1.4.3/lib/ruby-prof.rb', ['pkg:gem/ruby-prof@1.4.3 shipped probable']],
+  ['gems/rails-7.0.0.rc1/lib/rails.rb', ['pkg:gem/rails@7.0.0.rc1 shipped probable']],
+  [
+    'opt/gems/nokogiri-1.15.0-x86_64-linux/lib/nokogiri.rb',
+    ['pkg:gem/nokogiri@1.15.0?platform=x86_64-linux shipped probable'],
+  ],
+])('a copied gem is named by its folder: %s', async (path, expected) => expect(await names(path, '')).toEqual(expected))
+
+test.each([
+  'opt/app/vendor/bundle/ruby/3.1.0/bundler/gems/rack-0123456/lib/rack.rb',
+  'opt/gems/rack-2.2.3/lib/rack/utils.rb',
+  'opt/gems/rack-2.2.3/test/rack.rb',
+  'opt/gems/rack/lib/rack.rb',
+  'opt/mygems/rack-2.2.3/lib/rack.rb',
+])('%s names no gem', async path => {
+  expect(await read(path, '')).toBe('not wanted')
+})

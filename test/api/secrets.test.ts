@@ -277,6 +277,17 @@ test('no secret is in a log file, in an event, in the audit log, in an answer or
   expect(leaks).toEqual([])
 })
 
+test('a start that the database refuses does not tell its password', async () => {
+  const password = inHeader('database')
+  const refused = startDaemon({ env: { DATABASE_URL: `postgres://app:${password}@127.0.0.1:9/gatehouse` } })
+  const said = await refused.then(
+    () => 'it started',
+    (error: unknown) => String(error),
+  )
+  expect(said).toContain('Gatehouse does not start')
+  expect(foundIn(said, new Map([['database', password]]))).toEqual([])
+})
+
 test('the search finds a word however it is written', () => {
   const word = inBody('Aa1')
   for (const text of [

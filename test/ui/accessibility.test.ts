@@ -24,6 +24,11 @@ const SCREENS = [
   '#/audit?tab=decisions',
   '#/audit?q=nothing',
   '#/health',
+  '#/logs',
+  '#/logs?level=ERROR&span=hour',
+  '#/downloads',
+  '#/downloads?as=table',
+  '#/downloads?view=never',
   '#/profile',
   '#/setup',
 ]

@@ -80,6 +80,13 @@ describe.skipIf(noBrowser !== undefined)('logs and downloads in the console', ()
     await expect.poll(() => rows('Log lines').allInnerTexts()).toHaveLength(2)
   })
 
+  test('a line of the audit log leads to the log lines of its request', async () => {
+    await signInAt(page, `${daemon.url}/#/audit?q=plant-agent`)
+    await page.getByRole('link', { name: 'Log lines of this request' }).first().click()
+    await rows('Log lines').filter({ hasText: 'POST /api/v1/upload/ 201' }).waitFor()
+    expect(await rows('Log lines').count()).toBe(1)
+  })
+
   test('the support bundle is saved, and others than admins are told who may read the log', async () => {
     await signInAt(page, `${daemon.url}/#/logs`)
     const saving = page.waitForEvent('download')

@@ -55,7 +55,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
   ['People', ['ldap', 'oidc']],
   ['Messages', ['email', 'notifications']],
   ['Gate', ['validation', 'upload_limits', 'cve_policy', 'script_policy', 'review', 'engines', 'security', 'clamav']],
-  ['Repositories', ['signing']],
+  ['Repositories', ['signing', 'downloads']],
 ]
 const TITLES: Readonly<Record<string, string>> = {
   [GENERAL]: 'General',
@@ -74,6 +74,7 @@ const TITLES: Readonly<Record<string, string>> = {
   security: 'Vulnerability data',
   clamav: 'Antivirus data',
   signing: 'Signing',
+  downloads: 'Downloads',
 }
 const WORDS: Readonly<Record<string, string>> = {
   smtp: 'SMTP',

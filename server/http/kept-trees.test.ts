@@ -103,7 +103,7 @@ test('a request answered from memory is logged and counted like every other', as
   await expect.poll(() => app.counted).toEqual(['GET /repos/ 200'])
   expect(app.logged).toEqual([
     {
-      level: 'info',
+      level: 'debug',
       message: 'request',
       request_id: 'mine',
       method: 'GET',

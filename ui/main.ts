@@ -27,6 +27,7 @@ import './styles/screens/policy.css'
 import './styles/screens/engines.css'
 import './styles/screens/audit.css'
 import './styles/screens/logs.css'
+import './styles/screens/jobs.css'
 import { mount } from 'svelte'
 import App from './App.svelte'
 

@@ -63,6 +63,16 @@ const SCREENS = {
   },
   engines: { title: 'Engines', icon: 'scan', key: 'e', group: 'Security', file: 'engines/Engines.svelte' },
   health: { title: 'Health', icon: 'health', key: 'h', group: 'Appliance', file: 'health/Health.svelte' },
+  jobs: { title: 'Jobs', icon: 'timer', key: 'j', group: 'Appliance', file: 'jobs/Jobs.svelte' },
+  backups: {
+    title: 'Backups',
+    icon: 'db',
+    key: 'b',
+    group: 'Appliance',
+    file: 'backups/Backups.svelte',
+    least: 'admin',
+    otherwise: { title: 'Backups are for admins' },
+  },
   logs: {
     title: 'Logs',
     icon: 'term',

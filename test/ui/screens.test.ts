@@ -29,6 +29,8 @@ describe.skipIf(noBrowser !== undefined)('the table of screens', () => {
       'Policy',
       'Engines',
       'Health',
+      'Jobs',
+      'Backups',
       'Logs',
       'Audit',
       'Users and tokens',

@@ -24,7 +24,7 @@ export function composeBackups({ worker, databaseAddress, keyring, ...needs }: B
     signer: async () => ((await keyring.keys()).length === 0 ? undefined : keyring.signer()),
   }
   const ask = (kind: string, request: Readonly<Record<string, unknown>>): Promise<unknown> =>
-    worker.ask({ kind, target: 'all', request, by: 'system' })
+    worker.ask({ kind, request, by: 'system' })
   return {
     routes: bind(backups, backupHandlers, { ...needs, jobs: worker }),
     work: [backupWork(deps) as WorkKind, drillWork(deps) as WorkKind],

@@ -29,7 +29,7 @@ async function viewOf({ db, layout }: BackupRouteDeps, fileName: string): Promis
 
 export const backupHandlers: Handlers<typeof backups, BackupRouteDeps> = {
   'POST /backup/': async (deps, { who, raw }) => {
-    const order = { kind: BACKUP, target: 'all', request: {}, by: who.name, requestId: raw.requestId }
+    const order = { kind: BACKUP, request: {}, by: who.name, requestId: raw.requestId }
     const made = await answerOf<MadeBackup>(deps.jobs, order, raw.signal)
     const view = await viewOf(deps, made.file_name)
     return {
@@ -72,7 +72,7 @@ export const backupHandlers: Handlers<typeof backups, BackupRouteDeps> = {
   },
   'POST /backup/{file_name}/drill': async (deps, { params, who, raw }) => {
     const { file_name: name } = await viewOf(deps, params.file_name)
-    const order = { kind: DRILL, target: 'all', request: { file_name: name }, by: who.name, requestId: raw.requestId }
+    const order = { kind: DRILL, target: name, request: { file_name: name }, by: who.name, requestId: raw.requestId }
     const { packages } = await answerOf<{ packages: number }>(deps.jobs, order, raw.signal)
     return {
       ...(await viewOf(deps, name)),

@@ -14,6 +14,27 @@ export interface JobNeeds extends Omit<JobRouteDeps, 'worker' | 'zone'> {
   readonly clock: Clock
 }
 
+const APART_MS = 1_000
+
+/** Calls on for each job at once, then at most once a second; the last call is never left out. */
+function atMostOnce(tell: (job: string) => void): (job: string) => void {
+  const waiting = new Map<string, { again: boolean }>()
+  return job => {
+    const known = waiting.get(job)
+    if (known !== undefined) {
+      known.again = true
+      return
+    }
+    const mine = { again: false }
+    waiting.set(job, mine)
+    tell(job)
+    setTimeout(() => {
+      waiting.delete(job)
+      if (mine.again) tell(job)
+    }, APART_MS).unref()
+  }
+}
+
 /** What the setting leaves open: the machine's own. */
 const machineZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
 
@@ -24,7 +45,7 @@ export function composeJobs(needs: Omit<JobNeeds, 'kinds'>): Feature {
   return {
     routes: bind(jobs, jobHandlers, { ...needs, kinds: () => worker.kinds(), zone }),
     start: () => {
-      worker.onMoved(job => events.emit({ type: 'job', at: isoNow(clock), data: { job } }))
+      worker.onMoved(atMostOnce(job => events.emit({ type: 'job', at: isoNow(clock), data: { job } })))
     },
   }
 }

@@ -457,6 +457,25 @@ const SHOTS: readonly Shot[] = [
   { name: 'distributions-change', at: '#/distributions', act: more('jammy', 'Change') },
   { name: 'distributions-retire', at: '#/distributions', act: more('jammy', 'Retire') },
   { name: 'distributions-key', at: '#/distributions', act: press(/Replace/) },
+  { name: 'backups-none', at: '#/backups' },
+  {
+    name: 'backups',
+    at: '#/backups',
+    act: async page => {
+      await press('Back up now')(page)
+      await button(page, 'Prove').click()
+      await page.getByText('Restored in a drill').waitFor()
+    },
+  },
+  { name: 'jobs', at: '#/jobs' },
+  {
+    name: 'jobs-log',
+    at: '#/jobs',
+    act: async page => {
+      await button(page, /^Log of Make a backup/).click()
+      await page.getByText('Done.').waitFor()
+    },
+  },
   { name: 'audit', at: '#/audit' },
   { name: 'audit-decisions', at: '#/audit?tab=decisions' },
   { name: 'audit-reader', at: '#/audit', who: 'r.silva' },

@@ -1,0 +1,41 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { noBrowser } from './support/browser.ts'
+import { people } from './support/people.ts'
+
+describe.skipIf(noBrowser !== undefined)('jobs and backups', () => {
+  let page: Page
+  const { asAdmin, heading } = people(stage => {
+    page = stage.page
+  })
+  const button = (name: string | RegExp) => page.getByRole('button', { name }).first()
+
+  test('a backup is made, proved and listed; the history has both jobs with their logs, and the clock can be hurried', async () => {
+    await asAdmin('#/backups')
+    await heading('Backups').waitFor()
+    await page.getByText('There is no backup yet').waitFor()
+    await button('Back up now').click()
+    await page.getByText('The backup is made').waitFor()
+    await button('Prove').click()
+    await page.getByText('Restored in a drill').waitFor()
+    expect(await page.getByText('never', { exact: true }).count()).toBe(0)
+
+    await page.goto(`${page.url().split('#')[0]}#/jobs`)
+    await heading('Jobs').waitFor()
+    await page.getByText('Nothing runs now.').waitFor()
+    await button(/^Log of Make a backup/).click()
+    await page.getByRole('dialog').getByText('Done.').waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+
+    const row = page.getByRole('row', { name: /Remove jobs that ended long ago/ })
+    expect(await row.innerText()).toContain('never run')
+    await row.getByRole('button', { name: 'Run now' }).click()
+    await row.getByText('OK').waitFor()
+
+    await page.goto(`${page.url().split('#')[0]}#/backups`)
+    await button(/^Delete gatehouse_backup/).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('There is no backup yet').waitFor()
+  })
+})

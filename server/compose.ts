@@ -26,7 +26,7 @@ import { probeFolder } from './features/health/probes.ts'
 import { composeHealth } from './features/health/compose.ts'
 import { composeJobs, jobCleaning } from './features/jobs/compose.ts'
 import type { Health } from './features/health/health.ts'
-import { composeLogs } from './features/logs/compose.ts'
+import { composeLogs, logCleaning } from './features/logs/compose.ts'
 import { composeSupport } from './features/support/compose.ts'
 import { composeDownloads } from './features/downloads/compose.ts'
 import { composeLicense } from './features/license/compose.ts'
@@ -201,7 +201,18 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const downloads = composeDownloads({ ...named(base, 'downloads'), logFolder: env.logFolder })
   const backups = composeBackups({ ...named(base, 'backups'), version })
   const nightly = [backups, downloads, uploads, retention]
-  const clocked = [...nightly, trees, renewal, packages, keys, vulndb, advisories, outlived, review]
+  const clocked = [
+    ...nightly,
+    logCleaning({ folder: env.logFolder, clock: base.clock }),
+    trees,
+    renewal,
+    packages,
+    keys,
+    vulndb,
+    advisories,
+    outlived,
+    review,
+  ]
   const scheduler = composeClock(base, clocked)
   const health = composeHealth({
     ...named(base, 'health'),

@@ -4,11 +4,11 @@ import { createClientFacts } from './compose/client-facts.ts'
 import { composeDirectory } from './compose/directory.ts'
 import { layFoundation, type Foundation } from './compose/foundation.ts'
 import { openLogs } from './compose/logs.ts'
+import { followChanges } from './compose/follow-changes.ts'
 import { repair } from './compose/repair.ts'
 import { sweepUploads } from './compose/replication.ts'
 import type { Feature, Part } from './core/feature.ts'
 import { ALL_SEEING } from './core/viewer.ts'
-import type { Topic } from './db/changes.ts'
 import { handleDebts } from './db/outbox.ts'
 import type { Env } from './env.ts'
 import { composeAccess } from './features/access/compose.ts'
@@ -173,15 +173,32 @@ function composeObserving(
   ]
 }
 
+/** What is known of packages, and decided about them. */
+function composeJudging({ clamd }: Env, base: Foundation, verbs: Verbs): readonly Feature[] {
+  const { vulndb, scanning, packages, sbom, review } = verbs
+  const { scanners, antivirus } = scanning
+  const { catalog } = packages
+  return [
+    composePolicy(base),
+    composeAntivirus({ ...base, antivirus, clamd }),
+    composeReviewRoutes({ ...base, ...review, catalog }),
+    composeSupplierVex({ ...base, ...review, catalog }),
+    composeVulnerabilities({ ...base, catalog }),
+    composeReport({ ...base, engines: scanning.statuses }),
+    composeEngines({ ...base, vulndb, scanners }),
+    composeSbomRoutes({ ...base, bills: sbom.bills }),
+  ]
+}
+
 /** The API by topic, in the order of its documentation, and the scheduled jobs. */
 function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const { licensing } = base
   const { outbound, vulndb, scanning, packages, trees, renewal, keys } = verbs
-  const { advisories, outlived, contents, gate, sbom, review } = verbs
+  const { advisories, outlived, contents, gate, review } = verbs
   const { fetch, mail } = outbound
   const { scanners, antivirus, dataAt } = scanning
   const { catalog, rebuild } = packages
-  const { version, production, jwtMinutes, setupToken, clamd, aptPublisher, metricsToken } = env
+  const { version, production, jwtMinutes, setupToken, aptPublisher, metricsToken } = env
   const clientFacts = createClientFacts(base)
   const directory = composeDirectory(named(base, 'directory'))
   const active = new Set(activeFormats(env.repoFormat).map(({ id }) => id))
@@ -200,19 +217,8 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const retention = composeRetention({ ...base, catalog })
   const downloads = composeDownloads({ ...named(base, 'downloads'), logFolder: env.logFolder })
   const backups = composeBackups({ ...named(base, 'backups'), version })
-  const nightly = [backups, downloads, uploads, retention]
-  const clocked = [
-    ...nightly,
-    logCleaning({ folder: env.logFolder, clock: base.clock }),
-    trees,
-    renewal,
-    packages,
-    keys,
-    vulndb,
-    advisories,
-    outlived,
-    review,
-  ]
+  const nightly = [backups, downloads, uploads, retention, logCleaning({ ...env, ...base })]
+  const clocked = [...nightly, trees, renewal, packages, keys, vulndb, advisories, outlived, review]
   const scheduler = composeClock(base, clocked)
   const health = composeHealth({
     ...named(base, 'health'),
@@ -253,14 +259,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeRelease({ ...base, publisher: trees.publisher }),
     retention,
     composeDashboard({ ...base, antivirus }),
-    composePolicy(base),
-    composeAntivirus({ ...base, antivirus, clamd }),
-    composeReviewRoutes({ ...base, ...review, catalog }),
-    composeSupplierVex({ ...base, ...review, catalog }),
-    composeVulnerabilities({ ...base, catalog }),
-    composeReport({ ...base, engines: scanning.statuses }),
-    composeEngines({ ...base, vulndb, scanners }),
-    composeSbomRoutes({ ...base, bills: sbom.bills }),
+    ...composeJudging(env, base, verbs),
     composeSettings({ ...base, scheduler, isLicense: key => licensing.read(key) !== undefined }),
     composeNotifications(outbound),
     composeSso({
@@ -303,7 +302,7 @@ export async function compose(env: Env, { uiFolder, engines = {} }: ComposeOptio
     uiFolder,
   })
 
-  const { outbox, worker, settings, keyring, address, starting, changes, leadership, repositories } = base
+  const { outbox, worker, address, starting } = base
   const { outbound, vulndb, packages, trees, renewal, keys, advisories, outlived, review } = verbs
   const parts: readonly Part[] = [packages, trees, renewal, base, outbound, ...features]
   for (const { debts, work } of [...parts, vulndb, review]) {
@@ -314,34 +313,6 @@ export async function compose(env: Env, { uiFolder, engines = {} }: ComposeOptio
     advisories
       .follow()
       .catch((error: unknown) => log.error({ err: error }, 'the trees could not be marked for new advisories'))
-
-  /** What follows from changes while the service runs. */
-  function listen(): void {
-    settings.subscribe(
-      () =>
-        void scheduler
-          .reschedule()
-          .catch((error: unknown) => log.error({ err: error }, 'the hours of daily jobs could not be noted')),
-    )
-    vulndb.onChanged(() => {
-      review.rematch.soon()
-      void tellFixes()
-    })
-    const tell = (topic: Topic): void =>
-      void changes
-        .tell(topic)
-        .catch((error: unknown) => log.error({ err: error, topic }, 'other replicas were not told'))
-    settings.subscribe(() => leadership.leads() && tell('settings'))
-    keyring.onChange(() => tell('keys'))
-    repositories.onReplaced(() => leadership.leads() && tell('distributions'))
-    keyring.onChange(
-      () =>
-        void keys
-          .oweTrees()
-          .then(() => outlived.look())
-          .catch((error: unknown) => log.error({ err: error }, 'the trees could not be marked for signing')),
-    )
-  }
 
   /** What one process of an installation does alone. */
   async function lead(): Promise<void> {
@@ -375,7 +346,7 @@ export async function compose(env: Env, { uiFolder, engines = {} }: ComposeOptio
       await base.spool.sweep()
       await base.replicas?.start()
       base.changes.start()
-      listen()
+      followChanges({ ...base, ...verbs, scheduler, tellFixes })
       await base.leadership.start({ gained: lead, lost: follow })
       logs.onTreesFinished(downloads.soon)
       for (const part of parts) part.start?.()

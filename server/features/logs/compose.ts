@@ -12,14 +12,14 @@ export function composeLogs(needs: SourcesDeps): Feature {
 }
 
 /** Removes the files of machines that are gone; apart from the routes, which the scheduler does not wait for. */
-export const logCleaning = ({ folder, clock }: { readonly folder: string; readonly clock: Clock }): Part => ({
+export const logCleaning = ({ logFolder, clock }: { readonly logFolder: string; readonly clock: Clock }): Part => ({
   jobs: [
     {
       id: 'log-cleaning',
       name: 'Remove log files of machines that are gone',
       when: () => '50 2 * * *',
       daily: true,
-      run: () => removeOrphans(folder, clock.now()),
+      run: () => removeOrphans(logFolder, clock.now()),
     },
   ],
 })

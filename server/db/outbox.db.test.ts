@@ -238,3 +238,29 @@ describe('the outbox', () => {
       expect(seen).toEqual([ref])
     }))
 })
+
+test('an ask that another process delivered is answered at once, also where this one leads by now', async () => {
+  let leading = false
+  const outbox = createOutbox({ db, onError: () => undefined, tickMs: 20, leads: () => leading })
+  const ask = await db.tx(tx => outbox.owe(tx, 'publish:jammy'))
+  const settled = outbox.settled('publish:jammy', ask, 60_000)
+  leading = true
+  await db.query('delete from outbox')
+  expect(await settled).toBe(true)
+})
+
+test('what is delivered by a process that leads no longer is owed again: another one may have written it meanwhile', async () => {
+  let leading = true
+  const outbox = createOutbox({ db, onError: () => undefined, tickMs: 20, leads: () => leading })
+  const delivered = Promise.withResolvers<undefined>()
+  outbox.handle('manifest', async () => {
+    await db.query('delete from outbox') // the new leader has delivered it
+    leading = false
+    delivered.resolve(undefined)
+  })
+  await db.tx(tx => outbox.owe(tx, 'manifest:hello'))
+  outbox.start()
+  await delivered.promise
+  await outbox.stop()
+  expect(await owed()).toEqual(['manifest:hello'])
+})

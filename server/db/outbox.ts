@@ -300,9 +300,11 @@ export function createOutbox({ db, onError, tickMs = 1_000, leads = () => true }
           db.first('select 1 from outbox where id = $1', [ask]).then(row => finish(row === undefined), reject)
         }, timeoutMs)
         set.add(waiter)
-        // another process delivers, or has begun to: the row tells
+        // another process delivers, or did so before this one began to: the row tells
+        let isOthers = !leads()
         const asking = setInterval(() => {
-          if (leads()) return
+          isOthers ||= !leads()
+          if (!isOthers) return
           db.first<{ tries: number }>('select tries from outbox where id = $1', [ask]).then(row => {
             if (row === undefined || row.tries > 0) finish(row === undefined)
           }, reject)

@@ -7,6 +7,8 @@ import { startEmbedded, type Embedded } from '../../server/db/embedded.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
 
+const ROUNDS = Number(process.env.KILL_ROUNDS ?? 3)
+const LANES = Number(process.env.KILL_LANES ?? 1)
 const VERIFY = join(import.meta.dirname, '..', '..', 'server', 'cli', 'verify.ts')
 
 describe('three replicas on one database and one root', () => {
@@ -126,15 +128,17 @@ describe('three replicas on one database and one root', () => {
     })
   })
 
-  test.each([1, 2, 3])(
+  test.each(Array.from({ length: ROUNDS }, (_, n) => n + 1))(
     'the leader is killed while uploads come in, for the time %i: another one goes on, nothing is lost',
     async () => {
       const one = await leader()
       const left = others(one)
       let on = true
-      const lanes = left.map(async each => {
-        while (on) await upload(each)
-      })
+      const lanes = left
+        .flatMap(each => Array.from({ length: LANES }, () => each))
+        .map(async each => {
+          while (on) await upload(each)
+        })
       await vi.waitFor(() => expect(acknowledged.length % 5).toBe(0), 20_000)
       await one.kill9()
       const next = await leader(left)

@@ -17,6 +17,7 @@ import { composeAudit } from './features/audit/compose.ts'
 import { composeAuth } from './features/auth/compose.ts'
 import { hashPassword } from './features/auth/accounts/passwords.ts'
 import { composeBackups } from './features/backups/compose.ts'
+import { readFacts } from './features/backups/store.ts'
 import { composeContentsRoutes } from './features/contents/compose.ts'
 import { composeDashboard } from './features/dashboard/compose.ts'
 import { composeDistributions } from './features/distributions/compose.ts'
@@ -192,7 +193,6 @@ function composeJudging({ clamd }: Env, base: Foundation, verbs: Verbs): readonl
 
 /** The API by topic, in the order of its documentation, and the scheduled jobs. */
 function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
-  const { licensing } = base
   const { outbound, vulndb, scanning, packages, trees, renewal, keys } = verbs
   const { advisories, outlived, contents, gate, review } = verbs
   const { fetch, mail } = outbound
@@ -228,6 +228,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     antivirus,
     vulnerability: scanners.vulnerability,
     scheduler,
+    backups: () => readFacts(base.db, base.layout.backups),
     missingCatalogues: () => missingOf(vulndb.intel),
     dataAt,
     warnings: viewer => [
@@ -260,14 +261,14 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     retention,
     composeDashboard({ ...base, antivirus }),
     ...composeJudging(env, base, verbs),
-    composeSettings({ ...base, scheduler, isLicense: key => licensing.read(key) !== undefined }),
+    composeSettings({ ...base, scheduler, isLicense: key => base.licensing.read(key) !== undefined }),
     composeNotifications(outbound),
     composeSso({
       ...named(base, 'sso'),
       production,
       fetch,
       directory,
-      isAllowed: () => licensing.allowed() !== 'nothing',
+      isAllowed: () => base.licensing.allowed() !== 'nothing',
       vouchedFor: auth.vouchedFor,
     }),
     composeWebhooks({

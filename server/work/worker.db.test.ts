@@ -42,8 +42,8 @@ function holdWork() {
 }
 
 const started: Worker[] = []
-async function start(work: WorkKind, begin = true): Promise<Worker> {
-  const worker = createWorker({ db, log: quiet, lookMs: 20, renewMs: 20 })
+async function start(work: WorkKind, begin = true, renewMs = 20): Promise<Worker> {
+  const worker = createWorker({ db, log: quiet, lookMs: 20, renewMs })
   worker.handle([work])
   started.push(worker)
   if (begin) await worker.start()
@@ -131,7 +131,8 @@ describe('a job', () => {
 
   test('goes on from its cursor when its process has died, and the dead one can write nothing more', async () => {
     const held = holdWork()
-    const dead = await start(held.work())
+    // as after `kill -9`: it renews nothing
+    const dead = await start(held.work(), true, 3_600_000)
     const { id } = await dead.ask(order)
     await vi.waitFor(() => expect(held.arrived).toHaveLength(1))
     const [frozen] = held.arrived
@@ -146,7 +147,6 @@ describe('a job', () => {
       }),
     ])
     started.push(heir)
-    // the dead one renews no lease any longer: its timers would, so the heir takes over in the same moment
     await heir.start()
     expect(await heir.ended(id, NEVER)).toMatchObject({ state: 'done', result: 'counted' })
     expect(cursors).toEqual([{ at: 2 }])

@@ -100,6 +100,9 @@ describe('a backup of a service at work', () => {
     await copyFile(join(daemon.root, 'backups', made.file_name), join(folder, made.file_name))
     const drilled = await daemon.call<Backup>('POST', `/backup/${made.file_name}/drill`, { token })
     expect(drilled).toMatchObject({ status: 200, body: { proved_at: expect.any(String), proof_failed: null } })
+    expect((await daemon.call('GET', '/health', { token })).body).toMatchObject({
+      checks: { info: { backups: { ok: true, count: 2, last_proved_restore: drilled.body.proved_at } } },
+    })
     const { body } = await daemon.call<{ backups: Backup[] }>('GET', '/backup/', { token })
     expect(body.backups.map(one => one.file_name)).toEqual([archives.sealed, archives.plain])
     expect((await daemon.call('GET', '/backup/..%2Fsettings.json', { token })).status).toBe(404)

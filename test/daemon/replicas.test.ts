@@ -89,6 +89,10 @@ describe('three replicas on one database and one root', () => {
   test('one leads and says so; the others say that they are passive', async () => {
     const one = await leader()
     expect((await reportOf(one)).checks.non_critical.scheduler.jobs.length).toBeGreaterThan(5)
+    expect(
+      (await one.call<{ checks: { info: { ha: { replicas: unknown[] } } } }>('GET', '/health', { token })).body.checks
+        .info.ha.replicas,
+    ).toHaveLength(3)
     for (const passive of others(one))
       expect((await reportOf(passive)).checks).toMatchObject({
         info: { ha: { is_leader: false, scheduler_active: false } },

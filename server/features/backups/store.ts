@@ -91,8 +91,21 @@ export function surplusOf(
   return all.filter((one, n) => n > 0 && one !== proved && (n >= count || one.created_at < oldest))
 }
 
+/** What the health report says of backups. Times are ISO 8601. */
+export interface BackupFacts {
+  readonly count: number
+  readonly last_backup: string | null
+  /** When one was last restored in a drill. */
+  readonly last_proved_restore: string | null
+}
+
+export async function readFacts(db: Queryable, folder: string): Promise<BackupFacts> {
+  const [all, proved] = await Promise.all([listBackups(db, folder), lastProved(db)])
+  return { count: all.length, last_backup: all[0]?.created_at ?? null, last_proved_restore: proved?.proved_at ?? null }
+}
+
 /** The last backup that was restored in a drill. */
-export async function lastProved(
+async function lastProved(
   db: Queryable,
 ): Promise<{ readonly file_name: string; readonly proved_at: string } | undefined> {
   const row = await db.first<{ file_name: string; proved_at: Date }>(

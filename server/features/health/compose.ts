@@ -63,6 +63,7 @@ export interface HealthNeeds {
   /** The name of this process. */
   readonly instance: string
   readonly replicas: Pick<Replicas, 'list'> | undefined
+  readonly backups: () => Promise<object>
   /** Which data on exploitation are not loaded. */
   readonly missingCatalogues: () => Promise<readonly ('epss' | 'kev')[]>
   /** The date of the vulnerability data. */
@@ -85,6 +86,9 @@ function warningsOf({ aptPublisher, licensing, warnings }: HealthNeeds, viewer: 
     ...(warning === null || warning === undefined ? [] : [warning]),
   ]
 }
+
+const replicasOf = (replicas: Pick<Replicas, 'list'>) => async () =>
+  (await replicas.list()).map(({ id, host, alive }) => ({ id, host, alive }))
 
 function reportOf(needs: HealthNeeds): Health {
   const { clock, db, layout, keyring, outbox, settings, licensing, antivirus, vulnerability, scheduler, shared } = needs
@@ -141,6 +145,8 @@ function reportOf(needs: HealthNeeds): Health {
       shared: shared.backend === 'redis' ? 'redis' : 'local',
       trouble: shared.trouble,
     },
+    ...(needs.replicas === undefined ? {} : { replicas: replicasOf(needs.replicas) }),
+    backups: needs.backups,
     warnings: viewer => warningsOf(needs, viewer),
   })
 }

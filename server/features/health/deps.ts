@@ -56,6 +56,9 @@ export interface HealthDeps {
     readonly shared: 'redis' | 'local'
     readonly trouble?: () => string | undefined
   }
+  /** The processes of the installation; absent where there is only this one. */
+  readonly replicas?: () => Promise<readonly { readonly id: string; readonly host: string; readonly alive: boolean }[]>
+  readonly backups?: () => Promise<object>
   /** What the policy misses of the data on exploitation, in whole sentences. */
   readonly catalogueWarning?: () => Promise<string | undefined>
   /** What the start is doing; undefined when it has ended. */

@@ -151,6 +151,11 @@ export function createHealth(deps: HealthDeps): Health {
     const { leader, started } = deps.scheduler()
     const { id, shared } = deps.instance
     const trouble = deps.instance.trouble?.()
+    // neither decides over health: without an answer they are left out
+    const [others, backups] = await Promise.all([
+      deps.replicas?.().catch(() => undefined),
+      deps.backups?.().catch(() => undefined),
+    ])
     return {
       packages: {
         ok: counts !== undefined,
@@ -180,6 +185,7 @@ export function createHealth(deps: HealthDeps): Health {
         is_leader: leader,
         instance_id: id,
         scheduler_active: leader && started,
+        ...(others === undefined ? {} : { replicas: others }),
         job_state_backend: { scan: shared, install: shared, mirror: shared, sync: shared, sse: shared, logs: shared },
       },
       cache_backend: {
@@ -187,6 +193,7 @@ export function createHealth(deps: HealthDeps): Health {
         backend: shared === 'redis' ? 'redis' : 'memory',
         ...(trouble === undefined ? {} : { error: trouble }),
       },
+      ...(backups === undefined ? {} : { backups: { ok: true, ...backups } }),
       warnings: warnings(viewer),
     }
   }

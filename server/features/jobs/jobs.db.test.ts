@@ -51,6 +51,7 @@ beforeEach(async () => {
       cancel: 'admin',
       run: async run => {
         await run.step({ total: 4, done: 1, say: [{ level: 'info', message: 'One is there.', data: { n: 1 } }] })
+        run.signal.throwIfAborted()
         return Promise.race([
           gate.promise,
           new Promise((_, reject) =>

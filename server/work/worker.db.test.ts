@@ -167,6 +167,18 @@ describe('a job', () => {
     expect(await next.ended(id, NEVER)).toMatchObject({ state: 'done', result: 'middle' })
   })
 
+  test('that was taken in the moment in which the service stops is given back, and nothing waits for it', async () => {
+    const held = holdWork()
+    const worker = await start(held.work())
+    for (let n = 0; n < 30; n++) {
+      await worker.ask({ ...order, request: { to: n } })
+      await worker.stop() // the queue is being looked at
+      await worker.start()
+    }
+    await worker.stop()
+    expect(await db.query(`select distinct state from job`)).toEqual([{ state: 'queued' }])
+  })
+
   test('that is cancelled ends at once, also when it is cancelled by another process, or still waits', async () => {
     const held = holdWork()
     const worker = await start(held.work())

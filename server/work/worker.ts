@@ -163,6 +163,11 @@ export function createWorker({ db, log, lookMs = 2_000, renewMs = 1_000 }: Worke
           const open = withRoom()
           const taken = !active || open.length === 0 ? undefined : await queue.take(open, [...running.keys()], runner)
           if (taken === undefined) break
+          // stopped while the database answered
+          if (!active) {
+            await queue.release(taken)
+            break
+          }
           begin(taken)
         }
       } catch (error) {
@@ -260,8 +265,8 @@ export function createWorker({ db, log, lookMs = 2_000, renewMs = 1_000 }: Worke
     stop: async () => {
       active = false
       for (const timer of timers) clearInterval(timer)
+      await looked // it may just have taken one
       for (const { stopper } of running.values()) stopper.abort(new RunEnded('stopping'))
-      await looked
       await Promise.all([...running.values()].map(({ finished }) => finished))
     },
   }

@@ -84,6 +84,7 @@ const Job = Type.Unsafe<JobView>(
 export const jobs = contract({
   'GET /jobs': {
     summary: 'Lists jobs, newest first: those that your role or you yourself may see.',
+    details: '`result` is null here; a job by itself has it.',
     access: 'any',
     query: Type.Object({
       ...pagingQuery(200),

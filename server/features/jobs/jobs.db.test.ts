@@ -153,6 +153,9 @@ describe('a job is seen', () => {
       remaining_seconds: null,
       may_cancel: false,
     })
+    expect((await call('GET /jobs', { query: { state: 'done' }, ...as('admin') })).items).toMatchObject([
+      { result: null },
+    ])
     expect((await call('GET /jobs', { query: { state: 'open' }, ...as('admin') })).total).toBe(0)
   })
 })

@@ -12,7 +12,7 @@ export interface RebuildRequest {
   readonly ip: string
 }
 
-/** The database made again from the manifests, as a job. When it is cut short, the next one or the next start finishes it. */
+/** The database made again from the manifests, as a job. Cut short, the next one or the next start finishes it. */
 export const rebuildWork = (
   rebuild: Rebuild,
   audit: Pick<Audit, 'record'>,

@@ -34,6 +34,7 @@ import { settings } from './features/settings/contract.ts'
 import { setup } from './features/setup/contract.ts'
 import { supplierVex } from './features/supplier-vex/contract.ts'
 import { sso } from './features/sso/contract.ts'
+import { tenants } from './features/tenants/contract.ts'
 import { uploaderKeys } from './features/uploader-keys/contract.ts'
 import { developerUploads } from './features/uploads/developer-contract.ts'
 import { batches } from './features/uploads/batch-contract.ts'
@@ -79,6 +80,7 @@ export const api = {
   ...sbom,
   ...notifications,
   ...webhooks,
+  ...tenants,
   ...dashboard,
   ...audit,
   ...settings,

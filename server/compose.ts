@@ -45,6 +45,7 @@ import { composeSettings } from './features/settings/compose.ts'
 import { composeSetup } from './features/setup/compose.ts'
 import { composeSso } from './features/sso/compose.ts'
 import { composeSupplierVex } from './features/supplier-vex/compose.ts'
+import { composeTenants } from './features/tenants/compose.ts'
 import { composeUploaderKeys } from './features/uploader-keys/compose.ts'
 import { composeUploads } from './features/uploads/compose.ts'
 import { composeWebhooks } from './features/webhooks/compose.ts'
@@ -276,6 +277,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
       secret: outbound.webhookSecret,
       reactions: { onGithub: vulndb.refreshFeeds, onKev: vulndb.refreshKev },
     }),
+    composeTenants({ ...base, version, internalToken: env.internalToken }),
     health,
   ]
   return { features, setup, auth, access, uploads, downloads, health, scheduler }

@@ -139,7 +139,12 @@ export const ENV_TABLE: readonly Variable[] = [
     check: addresses,
   },
   { name: 'METRICS_TOKEN', description: 'When set, `/metrics` needs it as bearer token.', secret: true },
-  { name: 'INTERNAL_TOKEN', description: 'Protects `/internal/` routes of hosted deployments.', secret: true },
+  {
+    name: 'INTERNAL_TOKEN',
+    description:
+      'When set, `GET /internal/tenants` answers whoever sends it as bearer token, for hosted deployments; unset, 404.',
+    secret: true,
+  },
   {
     name: 'CORS_ORIGINS',
     description: 'Origins of other consoles that may call the API, separated by commas.',

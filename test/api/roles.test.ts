@@ -124,6 +124,7 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   // Other routes
   'POST /webhooks/github': EVERYONE,
   'POST /webhooks/kev': EVERYONE,
+  'GET /internal/tenants': EVERYONE,
 }
 
 /** Routes that the specification names without a path, or that the contract adds. */

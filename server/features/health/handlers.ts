@@ -1,11 +1,10 @@
+import { needBearer } from '../../core/bearer.ts'
 import { WithStatus, type Handlers } from '../../core/contract.ts'
-import { fail } from '../../core/errors.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
 import type { Metrics } from '../../record/metrics.ts'
 import type { health } from './contract.ts'
 import type { Health } from './health.ts'
-import { isSameSecret } from '../../lib/same-secret.ts'
 
 export interface HealthRouteDeps {
   readonly health: Pick<Health, 'report' | 'ready'>
@@ -15,14 +14,6 @@ export interface HealthRouteDeps {
   readonly viewer: (authorization: string | undefined) => Promise<Viewer>
   /** When set, `/metrics` answers only callers who send it. */
   readonly metricsToken: string | undefined
-}
-
-/** @throws not_authenticated, bad_credential */
-function checkToken(expected: string | undefined, authorization: string | undefined): void {
-  if (expected === undefined || expected === '') return
-  const sent = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
-  if (sent === undefined) fail('not_authenticated', {})
-  if (!isSameSecret(sent, expected)) fail('bad_credential', {})
 }
 
 export const healthHandlers: Handlers<typeof health, HealthRouteDeps> = {
@@ -36,7 +27,7 @@ export const healthHandlers: Handlers<typeof health, HealthRouteDeps> = {
     return report.ready ? report : new WithStatus(503, report)
   },
   'GET /metrics': async ({ metrics, metricsToken }, { raw }) => {
-    checkToken(metricsToken, raw.headers.authorization)
+    if (metricsToken !== undefined && metricsToken !== '') needBearer(metricsToken, raw.headers.authorization)
     return { body: Buffer.from(await metrics.text()), type: 'text/plain; version=0.0.4; charset=utf-8' }
   },
 }

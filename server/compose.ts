@@ -317,10 +317,17 @@ export async function compose(env: Env, { uiFolder, engines = {} }: ComposeOptio
       .follow()
       .catch((error: unknown) => log.error({ err: error }, 'the trees could not be marked for new advisories'))
 
+  /** What nobody needs any longer of uploads that were on their way. */
+  async function sweep(): Promise<void> {
+    const { replicas, instance, layout, spool } = base
+    if (replicas === undefined) await spool.sweep()
+    else await sweepUploads(layout, { replicas, instance })
+  }
+
   /** What one process of an installation does alone. */
   async function lead(): Promise<void> {
     await base.changes.look()
-    if (base.replicas !== undefined) await sweepUploads(base.layout, base.replicas)
+    if (base.replicas !== undefined) await sweep()
     await repair({
       ...named(base, 'start'),
       keys,
@@ -346,8 +353,8 @@ export async function compose(env: Env, { uiFolder, engines = {} }: ComposeOptio
       // the trees are served from here on; routes answer that the service is starting
       const url = await http.open()
       address.opened(url)
-      await base.spool.sweep()
       await base.replicas?.start()
+      await sweep()
       base.changes.start()
       followChanges({ ...base, ...verbs, scheduler, tellFixes })
       await base.leadership.start({ gained: lead, lost: follow })

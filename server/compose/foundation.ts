@@ -100,7 +100,7 @@ export async function layFoundation(env: Env, log: RootLog) {
   const repositories = createRepositories(DEFAULT_DISTRIBUTIONS)
   const instance = randomUUID()
   const folders = treeFolders({ repositories, formats: FORMATS })
-  const layout = createLayout(env.reposRoot, folders, env.databaseUrl === undefined ? undefined : instance)
+  const layout = createLayout(env.reposRoot, folders)
   await openRoot(layout.root)
   const alone = env.databaseUrl === undefined ? await lockRoot(layout.root) : undefined
   await openRoot(env.logFolder, 'LOG_FOLDER')
@@ -165,7 +165,7 @@ export async function layFoundation(env: Env, log: RootLog) {
     worker: createWorker({ db, log }),
     box,
     jwtSecret: secrets.jwt,
-    spool: createSpool({ layout, random: randomBytes, threads }),
+    spool: createSpool({ layout, random: randomBytes, threads, ...(replicas === undefined ? {} : { instance }) }),
     pool: createPool({ layout, clock }),
     manifests: createManifests(layout),
     audit,

@@ -1,10 +1,11 @@
-import { readdir, rm } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { createChanges, NO_CHANGES, type Changes } from '../db/changes.ts'
 import { openClient, type Db } from '../db/db.ts'
 import { createLeadership, createSoleLeadership, type Leadership } from '../db/leadership.ts'
 import { createReplicas, type Replicas } from '../db/replicas.ts'
+import { deadHere, forgetJoined } from '../files/joined-root.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Log } from '../lib/log.ts'
 
@@ -50,13 +51,25 @@ export async function installationOf(db: Db): Promise<string> {
   return row.id
 }
 
-/** Removes the uploads of replicas that are gone. For the leader. */
+const DAY_MS = 86_400_000
+
+/**
+ * Removes what replicas that are gone left of uploads: their names begin with that of the process. Other names are of
+ * scans that a kill cut short, and go after a day.
+ */
 export async function sweepUploads(
-  { incoming }: Pick<Layout, 'incoming'>,
-  replicas: Pick<Replicas, 'list'>,
+  { root, incoming }: Pick<Layout, 'root' | 'incoming'>,
+  { instance, replicas }: { readonly instance: string; readonly replicas: Pick<Replicas, 'list'> },
 ): Promise<void> {
-  const alive = new Set((await replicas.list()).filter(one => one.alive).map(one => one.id))
-  const folder = dirname(incoming)
-  for (const name of await readdir(folder))
-    if (!alive.has(name)) await rm(join(folder, name), { recursive: true, force: true })
+  const known = await replicas.list()
+  const seen = new Set(known.filter(({ alive }) => alive).map(({ id }) => id))
+  const dead = await deadHere(root)
+  const isAlive = (id: string): boolean => id === instance || (seen.has(id) && !dead.has(id))
+  for (const name of await readdir(incoming)) {
+    const path = join(incoming, name)
+    const [, owner] = /^([0-9a-f-]{36})\.[0-9a-f]{24}/.exec(name) ?? []
+    const age = Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now())
+    if (owner === undefined ? age > DAY_MS : !isAlive(owner)) await rm(path, { recursive: true, force: true })
+  }
+  await forgetJoined(root, id => id !== instance && (dead.has(id) || known.every(one => one.id !== id)))
 }

@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { hostname } from 'node:os'
+import { basename, join } from 'node:path'
 import { beat, isRunning, readHolder, selfAsHolder, WATCH_MS, type Holder } from './holder.ts'
 
 /** One file for each process of an installation that runs on a root. */
@@ -65,4 +66,16 @@ export async function joinRoot(
     still()
     await rm(mine, { force: true })
   }
+}
+
+/** The processes of this machine that died on a root: their files are still there, and their numbers are not. */
+export async function deadHere(root: string): Promise<ReadonlySet<string>> {
+  const here = (await joined(root)).filter(({ holder }) => holder.host === hostname() && holder.pid !== process.pid)
+  const dead = await Promise.all(here.map(async ({ path, holder }) => ((await isRunning(path, holder)) ? [] : [path])))
+  return new Set(dead.flat().map(path => basename(path)))
+}
+
+/** Removes the files of processes that are gone. */
+export async function forgetJoined(root: string, isGone: (instance: string) => boolean): Promise<void> {
+  for (const { path } of await joined(root)) if (isGone(basename(path))) await rm(path, { force: true })
 }

@@ -21,7 +21,7 @@ import { relPath } from '../core/identity.ts'
  *     ├── rpm/dists/<codename> ─▶ …   rpm/pool/<codename>/h/…            the same for RPM,
  *     ├── apk/dists/<codename> ─▶ …   apk/pool/<codename>/main/x86_64/…   and for APK, with apk/keys/<name>.rsa.pub
  *     ├── incoming/<id>                            uploads on their way in; empty after a start
- *     │                                            of several replicas, incoming/<instance>/<id>
+ *     │                                            of several replicas, incoming/<instance>.<id>
  *     ├── logs/gatehouse-<machine>.log   trees-<machine>.log     and those before them (`record/log-series.ts`)
  *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json   distributions.json
  *     └── .secrets/   .pg/   gpg.key   .running   .replicas/   who runs on it (`files/root-lock.ts`, `joined-root.ts`)
@@ -92,11 +92,8 @@ function fileSegment(text: string): string {
 /** The folder below the root in which the trees and packages of a distribution lie: `apt`. */
 export type TreeFolder = (codename: Codename) => string
 
-/**
- * The paths below one root. @param folderOf  what the formats of the distributions say
- * @param instance  the process, where several run on the root: each has uploads of its own
- */
-export function createLayout(root: string, folderOf: TreeFolder, instance?: string): Layout {
+/** The paths below one root. @param folderOf  what the formats of the distributions say */
+export function createLayout(root: string, folderOf: TreeFolder): Layout {
   const at = (...parts: string[]): string => join(root, ...parts)
   function publishedFolder(codename: Codename): string {
     return at(folderOf(codename), 'pool', codename)
@@ -109,7 +106,7 @@ export function createLayout(root: string, folderOf: TreeFolder, instance?: stri
     documents: at('documents'),
     trees: at('trees'),
     shards: at('trees', '.shards'),
-    incoming: instance === undefined ? at('incoming') : at('incoming', instance),
+    incoming: at('incoming'),
     audit: at('audit'),
     keyring: at('keyring'),
     security: at('security'),

@@ -74,6 +74,8 @@ export interface SpoolDeps {
   readonly layout: Pick<Layout, 'incoming'>
   readonly random: (bytes: number) => Buffer
   readonly threads: DigestThreads
+  /** Of several processes on one root, this one: its files carry the name, so that others know whose they are. */
+  readonly instance?: string
 }
 
 const HEAD = 512
@@ -168,8 +170,9 @@ interface Written {
 }
 
 /** Makes the spool over `incoming/`. */
-export function createSpool({ layout, random, threads }: SpoolDeps): Spool {
+export function createSpool({ layout, random, threads, instance }: SpoolDeps): Spool {
   const folder = layout.incoming
+  const mark = instance === undefined ? '' : `${instance}.`
   let kept = 0
 
   /** Keeps the bytes of a small body while there is room. */
@@ -234,7 +237,7 @@ export function createSpool({ layout, random, threads }: SpoolDeps): Spool {
 
   return {
     async receive(stream, options) {
-      const path = join(folder, random(12).toString('hex'))
+      const path = join(folder, `${mark}${random(12).toString('hex')}`)
       const incoming = batches(stream, options)
       try {
         const { value: first } = await incoming.next()

@@ -190,7 +190,11 @@ describe('three replicas on one database and one root', () => {
     await allServed()
   })
 
-  test('afterwards pool, database, documents and trees agree', async () => {
+  test('afterwards nothing of the dead is left, and pool, database, documents and trees agree', async () => {
+    const { readdir } = await import('node:fs/promises')
+    const ids = await Promise.all(replicas.map(async each => (await reportOf(each)).checks.info.ha.instance_id))
+    expect((await readdir(join(folder, 'repos', '.replicas'))).sort()).toEqual(ids.sort())
+    expect(await readdir(join(folder, 'repos', 'incoming'))).toEqual([])
     const { spawnSync } = await import('node:child_process')
     const done = spawnSync(process.execPath, [VERIFY, join(folder, 'repos')], {
       env: { ...process.env, REPOS_ROOT: join(folder, 'repos'), DATABASE_URL: url },

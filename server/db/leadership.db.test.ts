@@ -30,7 +30,12 @@ function replica(instance: string, gained: () => Promise<void> = async () => und
     })
   return { lead, seen, start }
 }
-const holders = () => base.db.query<{ pid: number }>(`select pid from pg_locks where locktype = 'advisory' and granted`)
+// of this database alone: other tests have theirs in the same cluster
+const holders = () =>
+  base.db.query<{ pid: number }>(
+    `select pid from pg_locks where locktype = 'advisory' and granted
+      and database = (select oid from pg_database where datname = current_database())`,
+  )
 const fenced = (lead: Leadership): Promise<unknown> =>
   base.db.tx(async tx => {
     await lead.fence(tx)
@@ -82,7 +87,8 @@ describe('of several replicas', () => {
       async () =>
         expect(
           await base.db.query(
-            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'update leader%'`,
+            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'update leader%'
+              and datname = current_database()`,
           ),
         ).toHaveLength(1),
       10_000,

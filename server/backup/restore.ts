@@ -7,8 +7,7 @@ import type { Client } from 'pg'
 import { fsyncFolder, writeAtomic } from '../lib/atomic.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { BadArchive, readArchive, type ReadArchive } from './archive-reader.ts'
-import type { DumpHeader } from './dump.ts'
-import { quoted } from './dump.ts'
+import { quoted, type DumpHeader } from './dump.ts'
 import { loadDump } from './load.ts'
 
 /** What a restore has done, or what a rehearsal would do. */
@@ -136,7 +135,7 @@ export async function finishRestore(root: string, client: Client): Promise<'fini
   return 'undone'
 }
 
-/** The tables of the archive take the place of those of now, in the caller's transaction. */
+/** The tables of one schema take the place of those of now, which go to another; in the caller's transaction. */
 async function swapSchemas(client: Client, fresh: string, away: string): Promise<void> {
   await client.query(`alter schema public rename to ${quoted(away)}`)
   await client.query(`alter schema ${quoted(fresh)} rename to public`)
@@ -147,7 +146,7 @@ async function swapSchemas(client: Client, fresh: string, away: string): Promise
   for (const { name } of rows) await client.query(`alter extension ${quoted(name)} set schema public`)
 }
 
-async function checkRead(read: ReadArchive, header: DumpHeader): Promise<void> {
+function checkRead(read: ReadArchive, header: DumpHeader): void {
   if (JSON.stringify(header) !== JSON.stringify(read.manifest.database))
     throw new BadArchive('The archive says two different things of its database.')
 }
@@ -167,7 +166,7 @@ export async function restore({ root, archive, passphrase, client, signal, say }
     const read = await readArchive(archive, { passphrase, to: staging, signal })
     const { manifest } = read
     const header = await headerIn(staging)
-    await checkRead(read, header)
+    checkRead(read, header)
     failpoint('restore:read')
     const stamp = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
     const plan: Plan = {
@@ -198,7 +197,7 @@ export async function restore({ root, archive, passphrase, client, signal, say }
   }
 }
 
-/** Goes back to what was before the last restore. @returns its moment, or undefined where there was none */
+/** Goes back to what was before the last restore. @returns the name of its schema, or undefined where there was none */
 export async function undoRestore(root: string, client: Client): Promise<string | undefined> {
   const { rows } = await client.query<{ name: string }>('select nspname as name from pg_namespace')
   const [away] = rows
@@ -209,12 +208,7 @@ export async function undoRestore(root: string, client: Client): Promise<string 
   if (away === undefined) return undefined
   const aside = awayFolder(root, away)
   await client.query('begin')
-  await client.query('alter schema public rename to restore_undone')
-  await client.query(`alter schema ${quoted(away)} rename to public`)
-  const extensions = await client.query<{ name: string }>(
-    `select extname as name from pg_extension where extnamespace = 'restore_undone'::regnamespace and extrelocatable`,
-  )
-  for (const { name } of extensions.rows) await client.query(`alter extension ${quoted(name)} set schema public`)
+  await swapSchemas(client, away, 'restore_undone')
   await client.query('drop schema restore_undone cascade')
   await client.query('commit')
   for (const name of await readdir(aside).catch(() => [])) {
@@ -254,7 +248,7 @@ export async function rehearse({
   try {
     const read = await readArchive(archive, { passphrase, to: scratch, signal })
     const header = await headerIn(scratch)
-    await checkRead(read, header)
+    checkRead(read, header)
     await client.query('begin')
     try {
       await loadDump(client, 'backup_drill', header, rowsFrom(scratch))

@@ -16,8 +16,6 @@ export interface Job {
    */
   readonly daily?: true
   readonly run: () => Promise<unknown>
-  /** How far the running one is, in a few words; undefined while none runs. */
-  readonly progress?: () => string | undefined
 }
 
 /**

@@ -5,8 +5,8 @@ export type Topic = 'settings' | 'keys' | 'distributions'
 
 /** Tells the processes of one installation that something changed. */
 export interface Changes {
-  /** Says that this process has changed it; within its transaction, where there is one. */
-  tell(topic: Topic, within?: Queryable): Promise<void>
+  /** Says that this process has changed it. */
+  tell(topic: Topic): Promise<void>
   /** Called when another process has changed it, a second later at most. */
   on(topic: Topic, read: () => Promise<void>): void
   /** Looks at once: what is done next must know the newest. */
@@ -58,14 +58,14 @@ export function createChanges(db: Queryable, onError: (error: unknown) => void):
   }
 
   return {
-    tell: async (topic, within = db) => {
-      const [row] = await within.query<{ n: number }>(
+    tell: async topic => {
+      const [row] = await db.query<{ n: number }>(
         `insert into changed (topic, n) values ($1, 1)
         on conflict (topic) do update set n = changed.n + 1 returning n`,
         [topic],
       )
       // this process knows it already, unless another one was quicker
-      if (row !== undefined && within === db && (seen.get(topic) ?? 0) === row.n - 1) seen.set(topic, row.n)
+      if (row !== undefined && (seen.get(topic) ?? 0) === row.n - 1) seen.set(topic, row.n)
     },
     on: (topic, read) => {
       readers.set(topic, [...(readers.get(topic) ?? []), read])

@@ -18,8 +18,16 @@ import type { GenerationState, RootDates } from './state.ts'
 import { upgradeStates } from './upgrade.ts'
 import { goLive } from './generation.ts'
 import { liveGeneration } from './prune.ts'
-import { lastGenerations } from './store.ts'
-import { clearDirty, readDirty, readFrozen, wasPublished, pathsWithheld, type Dirty, type PoolFile } from './store.ts'
+import {
+  clearDirty,
+  lastGenerations,
+  pathsWithheld,
+  readDirty,
+  readFrozen,
+  wasPublished,
+  type Dirty,
+  type PoolFile,
+} from './store.ts'
 
 /** The result of a publication, for logs, events and the dashboard. */
 export interface Publication extends Made {

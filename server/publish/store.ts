@@ -134,7 +134,6 @@ export interface GenerationRow {
   readonly bytes: number
 }
 
-/** Notes a generation that went live. */
 /** The last generation of each distribution that was ever published. */
 export async function lastGenerations(db: Queryable): Promise<ReadonlyMap<Codename, number>> {
   const rows = await db.query<{ codename: Codename; n: number }>(
@@ -154,6 +153,7 @@ export async function takeNumber(tx: Tx, codename: Codename, floor: number): Pro
   return row.n
 }
 
+/** Notes a generation that went live. */
 export async function recordGeneration(tx: Tx, { codename, n, at, packages, bytes }: GenerationRow): Promise<void> {
   await tx.query(
     `insert into generation (codename, n, made_at, packages, bytes) values ($1, $2, $3, $4, $5)

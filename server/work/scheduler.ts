@@ -12,7 +12,6 @@ export interface JobCard {
   /** Null while the job is paused. */
   readonly next_run: string | null
   readonly paused: boolean
-  readonly progress?: string
   readonly daily: boolean
 }
 
@@ -158,12 +157,11 @@ export function createScheduler(list: readonly Job[], options: SchedulerOptions)
       return started
     },
     jobs: () =>
-      list.map(({ id, name, progress, daily = false }) => {
+      list.map(({ id, name, daily = false }) => {
         const next = scheduled.get(id)?.timer.nextInvocation() as
           { toDate?: () => Date; toISOString?: () => string } | undefined
         const at = next?.toISOString?.() ?? null
-        const far = progress?.()
-        return { id, name, next_run: at, paused: at === null, daily, ...(far === undefined ? {} : { progress: far }) }
+        return { id, name, next_run: at, paused: at === null, daily }
       }),
     lastRuns: async () =>
       new Map(

@@ -68,18 +68,11 @@ export const backupWork = (deps: BackupWorkDeps): WorkKind<unknown, never, MadeB
         user: run.by,
         facts: { kind: 'backup.failed', why },
       })
-      throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? noRoom(error) : error
+      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') fail('storage_full', {}, error)
+      throw error
     }
   },
 })
-
-function noRoom(cause: unknown): unknown {
-  try {
-    fail('storage_full', {}, cause)
-  } catch (error) {
-    return error
-  }
-}
 
 /** Proves one backup. */
 export const drillWork = (

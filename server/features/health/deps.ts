@@ -14,8 +14,6 @@ export interface JobState {
   readonly id: string
   readonly name: string
   readonly next_run: string | null
-  /** How far it is while it runs. */
-  readonly progress?: string
 }
 
 export interface HealthDeps {

@@ -50,21 +50,26 @@ async function decrypted(path: string, passphrase: string): Promise<Readable> {
   }
 }
 
-async function openNew(path: string): Promise<FileHandle> {
+/** A file that was not there, with its folder. */
+export async function openNew(path: string): Promise<FileHandle> {
   await mkdir(dirname(path), { recursive: true, mode: 0o750 })
   return open(path, 'wx', 0o640)
 }
 
+/** Whether a path stays in its folder. */
+export const isInside = (path: string): boolean =>
+  !path.split('/').some(part => part === '' || part === '.' || part === '..' || part.includes('\0'))
+
 /** @throws BadArchive for a path that leaves the folder, or is no plain one */
 function insidePath(name: string): string {
   const path = name.slice(name.indexOf('/') + 1)
-  const parts = path.split('/')
-  if (name.indexOf('/') < 1 || parts.some(part => part === '' || part === '.' || part === '..' || part.includes('\0')))
+  if (name.indexOf('/') < 1 || !isInside(path))
     throw new BadArchive(`The archive has a member with the path ${JSON.stringify(name)}, which no backup has.`)
   return path
 }
 
-function readManifest(bytes: Buffer): ArchiveManifest {
+/** @throws BadArchive for one that this release does not read */
+export function readManifest(bytes: Buffer): ArchiveManifest {
   let manifest: Partial<ArchiveManifest>
   try {
     manifest = JSON.parse(bytes.toString('utf8')) as Partial<ArchiveManifest>

@@ -6,9 +6,10 @@ import { createZstdDecompress } from 'node:zlib'
 import type { Client } from 'pg'
 import { fsyncFolder, writeAtomic } from '../lib/atomic.ts'
 import { failpoint } from '../lib/failpoint.ts'
-import { BadArchive, readArchive, type ReadArchive } from './archive-reader.ts'
+import { BadArchive, type ReadArchive } from './archive-reader.ts'
 import { quoted, type DumpHeader } from './dump.ts'
 import { loadDump } from './load.ts'
+import type { BackupSource } from './source.ts'
 
 /** What a restore has done, or what a rehearsal would do. */
 export interface Restored {
@@ -24,7 +25,7 @@ export interface Restored {
 
 export interface RestoreOptions {
   readonly root: string
-  readonly archive: string
+  readonly source: BackupSource
   readonly passphrase: string
   /** A connection of its own, connected. */
   readonly client: Client
@@ -84,9 +85,9 @@ async function headerIn(folder: string): Promise<DumpHeader> {
 }
 
 /** @throws BadArchive where the disk lacks room for a second copy of everything */
-async function refuseFull(root: string, archive: string): Promise<void> {
+async function refuseFull(root: string, source: BackupSource): Promise<void> {
   const { bavail, bsize } = await statfs(root)
-  const needs = (await stat(archive)).size * 1.1
+  const needs = (await source.sizeBytes()) * 1.1
   if (bavail * bsize < needs)
     throw new BadArchive(
       `The archive needs ${Math.ceil(needs / 1e6)} MB beside what is there, and ${Math.floor((bavail * bsize) / 1e6)} MB are free in ${root}. Make room, then restore again.`,
@@ -156,14 +157,14 @@ function checkRead(read: ReadArchive, header: DumpHeader): void {
  * database loaded beside the one of now, before anything changes; a failure leaves everything as it was.
  * @throws BadArchive, and the errors of disk and database
  */
-export async function restore({ root, archive, passphrase, client, signal, say }: RestoreOptions): Promise<Restored> {
-  await refuseFull(root, archive)
+export async function restore({ root, source, passphrase, client, signal, say }: RestoreOptions): Promise<Restored> {
+  await refuseFull(root, source)
   const staging = join(root, STAGING)
   await rm(staging, { recursive: true, force: true })
   await mkdir(staging, { mode: 0o700 })
   try {
     say('reading the archive and comparing it with its manifest')
-    const read = await readArchive(archive, { passphrase, to: staging, signal })
+    const read = await source.read({ passphrase, to: staging, signal })
     const { manifest } = read
     const header = await headerIn(staging)
     checkRead(read, header)
@@ -235,18 +236,18 @@ export async function forgetBefore(root: string, client: Client, now: Date): Pro
  * Nothing changes. @throws BadArchive, and the errors of disk and database
  */
 export async function rehearse({
-  archive,
+  source,
   passphrase,
   client,
   scratch,
   signal,
-}: Pick<RestoreOptions, 'archive' | 'passphrase' | 'client' | 'signal'> & {
+}: Pick<RestoreOptions, 'source' | 'passphrase' | 'client' | 'signal'> & {
   readonly scratch: string
 }): Promise<Restored> {
   await rm(scratch, { recursive: true, force: true })
   await mkdir(scratch, { recursive: true, mode: 0o700 })
   try {
-    const read = await readArchive(archive, { passphrase, to: scratch, signal })
+    const read = await source.read({ passphrase, to: scratch, signal })
     const header = await headerIn(scratch)
     checkRead(read, header)
     await client.query('begin')

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { readFile } from 'node:fs/promises'
+import { archiveSource } from '../backup/source.ts'
 import { finishRestore, restore, undoRestore } from '../backup/restore.ts'
 import { openClient, type DatabaseAddress } from '../db/db.ts'
 import { startEmbedded } from '../db/embedded.ts'
@@ -74,7 +75,7 @@ async function run({ archive, undo, passphrase }: Wish): Promise<void> {
     }
     const done = await restore({
       root: env.reposRoot,
-      archive: archive ?? '',
+      source: archiveSource(archive ?? ''),
       passphrase,
       client,
       signal: new AbortController().signal,

@@ -3,6 +3,7 @@ import type { Client } from 'pg'
 import { BadArchive } from '../../backup/archive-reader.ts'
 import { cutBackup, sweepCuts, type CutDeps, type MadeBackup } from '../../backup/cut.ts'
 import { forgetBefore, rehearse } from '../../backup/restore.ts'
+import { archiveSource } from '../../backup/source.ts'
 import { fail } from '../../core/errors.ts'
 import type { WorkKind } from '../../core/work.ts'
 import type { Db } from '../../db/db.ts'
@@ -87,7 +88,7 @@ export const drillWork = (
     try {
       const { packages, files } = await connected(open, client =>
         rehearse({
-          archive: join(layout.backups, fileName),
+          source: archiveSource(join(layout.backups, fileName)),
           passphrase: settings.now().backup.passphrase,
           client,
           scratch: join(layout.backups, '.cut-drill'),

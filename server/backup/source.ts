@@ -1,0 +1,27 @@
+import { stat } from 'node:fs/promises'
+import { readArchive, type ReadArchive } from './archive-reader.ts'
+
+export interface ReadOptions {
+  readonly passphrase: string
+  /** Where members are written; undefined: they are only read. */
+  readonly to?: string
+  readonly signal: AbortSignal
+  readonly told?: (files: number, bytes: number) => void
+}
+
+/** Where a backup is read from: an archive on this disk, or a snapshot on a target. */
+export interface BackupSource {
+  /** About how many bytes lie on the disk once it is read. */
+  sizeBytes(): Promise<number>
+  /**
+   * Reads all of it and compares each member with the manifest.
+   * @throws BadArchive, and the errors of the disk; then `to` holds a part
+   */
+  read(options: ReadOptions): Promise<ReadArchive>
+}
+
+/** An archive in a file. */
+export const archiveSource = (path: string): BackupSource => ({
+  sizeBytes: async () => (await stat(path)).size,
+  read: options => readArchive(path, options),
+})

@@ -10,7 +10,7 @@ import { fsyncFolder } from '../lib/atomic.ts'
 import type { Clock } from '../lib/clock.ts'
 import { listFiles } from '../lib/list-files.ts'
 import type { Signer } from '../signing/signer.ts'
-import { archiveName, type ArchiveManifest } from './archive-manifest.ts'
+import { archiveName, type ArchiveManifest, type Member } from './archive-manifest.ts'
 import { writeArchive } from './archive-writer.ts'
 import { beginSnapshot, describeDump, dumpTable, type DumpHeader } from './dump.ts'
 
@@ -24,16 +24,34 @@ export interface CutDeps {
   readonly signer: () => Promise<Pick<Signer, 'detach'> | undefined>
 }
 
-/** A backup that was made. */
-export interface MadeBackup {
+/** An archive that was made. */
+export interface MadeArchive {
   readonly file_name: string
   readonly size: number
+}
+
+/** One moment of the installation, pinned in a folder. */
+export interface Cut {
+  /** `gatehouse_backup_20261123_043000` */
+  readonly name: string
+  readonly folder: string
+  /** The files of the folder, relative. */
+  readonly paths: readonly string[]
+  readonly sizeBytes: number
   readonly packages: number
-  readonly files: number
-  readonly encrypted: boolean
+  /** The manifest and its signature, from what the files are. */
+  readonly conclude: (members: readonly Member[]) => Promise<readonly [string, string | undefined]>
 }
 
 export interface CutOptions {
+  /** Secrets go only where they are encrypted. */
+  readonly hasSecrets: boolean
+  /** Names that are no longer free, beside those in the folder. */
+  readonly taken: readonly string[]
+  readonly signal: AbortSignal
+}
+
+export interface WriteOptions {
   readonly passphrase: string
   readonly signal: AbortSignal
   /** Called now and then with bytes written, of how many. */
@@ -113,8 +131,8 @@ async function refuseFull(folder: string, needs: number): Promise<void> {
 }
 
 /** The name of this second, or of the next one that no backup has. */
-async function freeName(folder: string, at: Date): Promise<string> {
-  const there = await readdir(folder).catch(() => [])
+async function freeName(folder: string, taken: readonly string[], at: Date): Promise<string> {
+  const there = [...(await readdir(folder).catch(() => [])), ...taken]
   for (let ms = at.getTime(); ; ms += 1_000) {
     const name = archiveName(new Date(ms))
     if (!there.some(file => file.startsWith(name))) return name
@@ -129,71 +147,91 @@ export async function sweepCuts({ backups }: Pick<Layout, 'backups'>): Promise<v
 }
 
 /**
- * Makes an archive of the whole installation at one moment, while it goes on. Nothing is left when it fails.
- * @throws backup_no_room, and the reason of the signal
+ * Pins the whole installation as it is at one moment, while it goes on, and gives it to `work`. Nothing is left of it
+ * afterwards. @throws the reason of the signal, and what `work` throws
  */
-export async function cutBackup(deps: CutDeps, { passphrase, signal, told }: CutOptions): Promise<MadeBackup> {
-  const { layout, clock, version, open, signer } = deps
+export async function withCut<T>(
+  { layout, clock, version, open, signer }: CutDeps,
+  { hasSecrets, taken, signal }: CutOptions,
+  work: (cut: Cut) => Promise<T>,
+): Promise<T> {
   const at = clock.now()
-  const name = await freeName(layout.backups, at)
-  const fileName = `${name}.tar.gz${passphrase === '' ? '' : '.age'}`
+  const name = await freeName(layout.backups, taken, at)
   await mkdir(layout.backups, { recursive: true, mode: 0o750 })
   const folder = join(layout.backups, `.cut-${name}`)
-  const part = join(layout.backups, `${fileName}.part`)
   const [client, locker] = [open(), open()]
   for (const one of [client, locker]) one.on('error', () => undefined) // the statement under way says it
   try {
     await mkdir(folder, { mode: 0o700 })
     await client.connect()
     await locker.connect()
-    await beginSnapshot(client, locker, () => pin(layout, folder, passphrase !== ''))
+    await beginSnapshot(client, locker, () => pin(layout, folder, hasSecrets))
     const header = await dump(client, folder, signal)
     await client.query('commit')
     const paths = (await listFiles(folder)).map(path => relative(folder, path))
-    const total = await sizeOf(paths.map(path => join(folder, path)))
-    await refuseFull(layout.backups, total)
-    let saying: Promise<void> = Promise.resolve()
-    let saidAt = -Infinity
-    await writeArchive({
-      folder,
-      paths,
-      name,
-      to: part,
-      passphrase,
-      signal,
-      told: (_, bytes) => {
-        if (performance.now() - saidAt < 500) return
-        saidAt = performance.now()
-        saying = saying.then(() => told(bytes, total)).catch(() => undefined) // the signal ends a run that is not ours
-      },
-      conclude: async members => {
-        const manifest: ArchiveManifest = {
-          format: 1,
-          name,
-          created_at: at.toISOString(),
-          version,
-          has_secrets: passphrase !== '',
-          database: header,
-          packages: header.tables.find(table => table.name === 'package')?.rows ?? 0,
-          files: members,
-        }
-        const text = `${JSON.stringify(manifest, null, 1)}\n`
-        return [text, await (await signer())?.detach(Buffer.from(text))]
-      },
-    })
-    await saying
-    await rename(part, join(layout.backups, fileName))
-    await fsyncFolder(layout.backups)
-    return {
-      file_name: fileName,
-      size: (await stat(join(layout.backups, fileName))).size,
-      packages: header.tables.find(table => table.name === 'package')?.rows ?? 0,
-      files: paths.length,
-      encrypted: passphrase !== '',
+    const packages = header.tables.find(table => table.name === 'package')?.rows ?? 0
+    const conclude: Cut['conclude'] = async files => {
+      const manifest: ArchiveManifest = {
+        format: 1,
+        name,
+        created_at: at.toISOString(),
+        version,
+        has_secrets: hasSecrets,
+        database: header,
+        packages,
+        files,
+      }
+      const text = `${JSON.stringify(manifest, null, 1)}\n`
+      return [text, await (await signer())?.detach(Buffer.from(text))]
     }
+    const sizeBytes = await sizeOf(paths.map(path => join(folder, path)))
+    return await work({ name, folder, paths, sizeBytes, packages, conclude })
   } finally {
     await Promise.allSettled([client.end(), locker.end()])
     await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Tells twice a second at most. */
+export function slowly(told: WriteOptions['told'], of: number): { tell(bytes: number): void; end(): Promise<void> } {
+  let saying: Promise<void> = Promise.resolve()
+  let saidAt = -Infinity
+  return {
+    tell: bytes => {
+      if (performance.now() - saidAt < 500) return
+      saidAt = performance.now()
+      saying = saying.then(() => told(bytes, of)).catch(() => undefined) // the signal ends a run that is not ours
+    },
+    end: () => saying,
+  }
+}
+
+/**
+ * Makes one archive of a cut in the folder of backups. Nothing is left when it fails.
+ * @throws backup_no_room, and the reason of the signal
+ */
+export async function archiveCut(
+  cut: Cut,
+  { backups }: Pick<Layout, 'backups'>,
+  { passphrase, signal, told }: WriteOptions,
+): Promise<MadeArchive> {
+  const fileName = `${cut.name}.tar.gz${passphrase === '' ? '' : '.age'}`
+  const part = join(backups, `${fileName}.part`)
+  await refuseFull(backups, cut.sizeBytes)
+  const telling = slowly(told, cut.sizeBytes)
+  try {
+    await writeArchive({
+      ...cut,
+      to: part,
+      passphrase,
+      signal,
+      told: (_, bytes) => telling.tell(bytes),
+    })
+    await telling.end()
+    await rename(part, join(backups, fileName))
+    await fsyncFolder(backups)
+    return { file_name: fileName, size: (await stat(join(backups, fileName))).size }
+  } finally {
     await rm(part, { force: true })
   }
 }

@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
-import type { MadeBackup } from '../../backup/cut.ts'
 import type { Handlers } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
 import type { Jobs } from '../../core/work.ts'
@@ -10,7 +9,7 @@ import type { Audit } from '../../record/audit.ts'
 import type { Settings } from '../../settings/store.ts'
 import { answerOf } from '../../work/answer.ts'
 import type { backups, BackupView } from './contract.ts'
-import { listBackups, removeBackup } from './store.ts'
+import { listBackups, removeBackup, type MadeBackup } from './store.ts'
 import { BACKUP, DRILL } from './work.ts'
 
 export interface BackupRouteDeps {

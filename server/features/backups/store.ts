@@ -1,9 +1,17 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ARCHIVE_NAME } from '../../backup/archive-manifest.ts'
-import type { MadeBackup } from '../../backup/cut.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { BackupView } from './contract.ts'
+
+/** A backup that was made. */
+export interface MadeBackup {
+  readonly file_name: string
+  readonly size: number
+  readonly packages: number
+  readonly files: number
+  readonly encrypted: boolean
+}
 
 interface Row {
   readonly file_name: string

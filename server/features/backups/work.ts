@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Client } from 'pg'
 import { BadArchive } from '../../backup/archive-reader.ts'
-import { cutBackup, sweepCuts, type CutDeps, type MadeBackup } from '../../backup/cut.ts'
+import { archiveCut, sweepCuts, withCut, type CutDeps } from '../../backup/cut.ts'
 import { forgetBefore, rehearse } from '../../backup/restore.ts'
 import { archiveSource } from '../../backup/source.ts'
 import { fail } from '../../core/errors.ts'
@@ -9,7 +9,7 @@ import type { WorkKind } from '../../core/work.ts'
 import type { Db } from '../../db/db.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Settings } from '../../settings/store.ts'
-import { listBackups, noteBackup, noteProof, removeBackup, surplusOf } from './store.ts'
+import { listBackups, noteBackup, noteProof, removeBackup, surplusOf, type MadeBackup } from './store.ts'
 
 export const BACKUP = 'backup'
 export const DRILL = 'backup-drill'
@@ -42,11 +42,20 @@ export const backupWork = (deps: BackupWorkDeps): WorkKind<unknown, never, MadeB
     await sweepCuts(layout)
     const { passphrase, retention_count: count, retention_days: days } = settings.now().backup
     try {
-      const made = await cutBackup(deps, {
-        passphrase,
-        signal: run.signal,
-        told: (bytes, totalBytes) => run.step({ bytes, totalBytes }),
-      })
+      const { signal } = run
+      const encrypted = passphrase !== ''
+      const made = await withCut(
+        deps,
+        { hasSecrets: encrypted, taken: [], signal },
+        async (cut): Promise<MadeBackup> => {
+          const archive = await archiveCut(cut, layout, {
+            passphrase,
+            signal,
+            told: (bytes, totalBytes) => run.step({ bytes, totalBytes }),
+          })
+          return { ...archive, packages: cut.packages, files: cut.paths.length, encrypted }
+        },
+      )
       await noteBackup(db, made, run.by)
       await audit.record({
         action: 'BACKUP_CREATE',

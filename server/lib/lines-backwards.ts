@@ -1,5 +1,4 @@
-import type { FileHandle } from 'node:fs/promises'
-import { readAt } from './read-at.ts'
+import { readAt, type ByPosition } from './read-at.ts'
 
 /** A line without its newline, and where it lies. */
 export interface PlacedLine {
@@ -18,7 +17,7 @@ const LONGEST_LINE = 256 * 1024
  * The lines of a file that end at `end` or before, last line first. Reads a block at a time, and only as far as it is
  * asked to. A last line without newline is being written: it is left out, and so is one of more than 256 KB.
  */
-export async function* linesBackwards(handle: FileHandle, end: number): AsyncGenerator<PlacedLine> {
+export async function* linesBackwards(handle: ByPosition, end: number): AsyncGenerator<PlacedLine> {
   let lineEnd: number | undefined // of the line whose beginning lies further left; undefined before the first newline
   let parts: Buffer[] = []
   let length = 0
@@ -54,7 +53,7 @@ export async function* linesBackwards(handle: FileHandle, end: number): AsyncGen
  * behind it. Reads as many blocks as a search by halves needs. Lines that `isAfter` cannot tell are passed over.
  */
 export async function seekLine(
-  handle: FileHandle,
+  handle: ByPosition,
   size: number,
   isAfter: (line: string) => boolean | undefined,
 ): Promise<number> {

@@ -1,5 +1,6 @@
-import { appendFile, readFile } from 'node:fs/promises'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
@@ -78,6 +79,19 @@ describe.skipIf(noBrowser !== undefined)('logs and downloads in the console', ()
     await page.getByRole('group', { name: 'Level, at least' }).getByRole('button', { name: 'Info' }).click()
     await page.getByLabel('Search the log').fill('/upload/')
     await expect.poll(() => rows('Log lines').allInnerTexts()).toHaveLength(2)
+  })
+
+  test('a packed file of the log is searched, and one that cannot be read is named', async () => {
+    const folder = join(daemon.root, 'logs')
+    const line = '2026/03/01 10:00:00 [error] 7#7: *1 open() failed, in a packed file\n'
+    await writeFile(join(folder, 'error.log'), '')
+    await writeFile(join(folder, 'error.log.1.gz'), gzipSync(line).subarray(0, 30))
+    await writeFile(join(folder, 'error.log.2.gz'), gzipSync(line))
+    await signInAt(page, `${daemon.url}/#/logs?service=apt-repo&q=packed`)
+    await rows('Log lines').first().waitFor()
+    expect(await rows('Log lines').count()).toBe(1)
+    await page.getByText('The lines of error.log.1.gz (unexpected end of file) are not in this list.').waitFor()
+    await expectFine(page)
   })
 
   test('a line of the audit log leads to the log lines of its request', async () => {

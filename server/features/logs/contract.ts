@@ -37,7 +37,7 @@ export const logs = contract({
   'GET /logs': {
     summary: 'Lists the newest lines of the logs: one log after the other, each with its oldest line first.',
     details:
-      '`lines` is how many of each log. `level` is exactly that one, `min_level` it and those above. `q` searches the whole line; `from` and `to` are days or times, both included. `cursor` is where an older page begins; null when there is none. A filter that fits few lines may give fewer than `lines`, or none, and a cursor: what was read by then was enough for one answer.',
+      '`lines` is how many of each log. `level` is exactly that one, `min_level` it and those above. `q` searches the whole line; `from` and `to` are days or times, both included. `cursor` is where an older page begins; null when there is none. A filter that fits few lines may give fewer than `lines`, or none, and a cursor: what was read by then was enough for one answer. Files that logrotate packed are read too; one that cannot be is in `unread`.',
     access: 'admin',
     query: Type.Object({
       ...filters,
@@ -46,7 +46,12 @@ export const logs = contract({
       to: Moment,
       cursor: Type.Optional(Type.String({ maxLength: 4_000 })),
     }),
-    reply: Type.Object({ entries: Type.Array(Entry), total: Type.Integer(), cursor: OrNull(Text) }),
+    reply: Type.Object({
+      entries: Type.Array(Entry),
+      total: Type.Integer(),
+      cursor: OrNull(Text),
+      unread: Type.Array(Type.Object({ file: Text, reason: Text })),
+    }),
     fails: ['bad_request'],
   },
   'GET /logs/stream': {

@@ -117,7 +117,8 @@ export const logHandlers: Handlers<typeof logs, LogRouteDeps> = {
       const places = pages[n]?.older
       return places === undefined ? [] : [[id, places] as const]
     })
-    return { entries, total: entries.length, cursor: printCursor(Object.fromEntries(older)) }
+    const unread = pages.flatMap(page => page.unread)
+    return { entries, total: entries.length, cursor: printCursor(Object.fromEntries(older)), unread }
   },
   'GET /logs/stream': ({ sources }, { query, raw }) =>
     stream(

@@ -1,6 +1,19 @@
-import { appendFile, copyFile, mkdir, mkdtemp, open, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import {
+  appendFile,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  open,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
 import type { StreamEvent } from '../../core/contract.ts'
@@ -31,7 +44,7 @@ const COMBINED = (status: number): string =>
   `192.0.2.7 - - [01/Mar/2026:10:00:0${status % 10} +0000] "GET /repos/x HTTP/1.1" ${status} 12 "-" "apt"\n`
 
 test('a log without files has no lines, and the services say what is available', async () => {
-  expect(await call('GET /logs')).toEqual({ entries: [], total: 0, cursor: null })
+  expect(await call('GET /logs')).toEqual({ entries: [], total: 0, cursor: null, unread: [] })
   await put('gatehouse-a.log', own(1))
   await put('error.log', '2026/03/01 10:00:00 [error] 7#7: *1 open() failed\n')
   expect((await call('GET /logs/services')).services.map(({ id, available }) => [id, available])).toEqual([
@@ -108,6 +121,45 @@ test('the access log that a setting names is shown instead of the one in the fol
   expect(await messages({ service: 'apt-repo' })).toEqual(['older', 'newer'])
 })
 
+test('files that logrotate packed are read and searched too, each line once while one is being packed', async () => {
+  await put('access.log', 'd\n')
+  await put('access.log.1', 'c\n')
+  await put('access.log.1.gz', 'half')
+  const numbers = (from: number): string => Array.from({ length: 30 }, (_, n) => `${from + n}\n`).join('')
+  await writeFile(join(folder, 'access.log.2.gz'), gzipSync(numbers(130)))
+  await writeFile(join(folder, 'access.log.3.gz'), gzipSync(numbers(100)))
+  for (const [n, name] of ['3.gz', '2.gz', '1.gz', '1'].entries())
+    await utimes(join(folder, `access.log.${name}`), START / 1000 + n, START / 1000 + n)
+  const { lines, count } = await pages({ lines: 20, service: 'apt-repo' })
+  expect(lines).toEqual([...Array.from({ length: 60 }, (_, n) => String(100 + n)), 'c', 'd'])
+  expect(count).toBe(4)
+  expect(await messages({ q: '101' })).toEqual(['101'])
+})
+
+test('the lines of an hour are found in a packed file that is larger than what is kept of it', async () => {
+  const at = (n: number): string => new Date(START + n * 1000).toISOString().slice(11, 19)
+  const line = (n: number): string =>
+    `192.0.2.7 - - [01/Mar/2026:${at(n)} +0000] "GET /repos/x?${n}${'y'.repeat(3_000)} HTTP/1.1" 200 12 "-" "apt"\n`
+  await writeFile(
+    join(folder, 'access.log.1.gz'),
+    gzipSync(Array.from({ length: 14_000 }, (_, n) => line(n)).join(''), { level: 1 }),
+  )
+  const asked = { service: 'apt-repo', from: '2026-03-01T10:00:05Z', to: '2026-03-01T10:00:06Z' }
+  expect((await messages(asked)).map(text => /\?(\d+)/.exec(text)?.[1])).toEqual(['5', '6'])
+  const { lines } = await pages({ service: 'apt-repo', q: '/repos/x?7y' })
+  expect(lines).toHaveLength(1)
+})
+
+test('a packed file that cannot be read is named, and what is beside it is shown', async () => {
+  await put('access.log', 'b\n')
+  await writeFile(join(folder, 'access.log.1.gz'), gzipSync('a\n'.repeat(9)).subarray(0, 20))
+  await writeFile(join(folder, 'access.log.2.gz'), gzipSync('a\n'))
+  await utimes(join(folder, 'access.log.2.gz'), START / 1000, START / 1000)
+  const { entries, unread } = await call('GET /logs', { query: { service: 'apt-repo' } })
+  expect(entries.map(({ message }) => message)).toEqual(['a', 'b'])
+  expect(unread).toEqual([{ file: 'access.log.1.gz', reason: 'unexpected end of file' }])
+})
+
 test('every filter works, alone and together', async () => {
   await put(
     'gatehouse-a.log',
@@ -166,7 +218,12 @@ test('a page goes on where it was although the file was finished and lines came 
   const second = await call('GET /logs', { query: { lines: 20, cursor: first.cursor } })
   expect(second.entries.map(({ message }) => message)).toEqual(numbered(60, 80))
   await rm(join(folder, 'gatehouse-a.20260301T104000000-7.log'))
-  expect(await call('GET /logs', { query: { cursor: second.cursor } })).toEqual({ entries: [], total: 0, cursor: null })
+  expect(await call('GET /logs', { query: { cursor: second.cursor } })).toEqual({
+    entries: [],
+    total: 0,
+    cursor: null,
+    unread: [],
+  })
 })
 
 test.each([

@@ -1,5 +1,9 @@
-import { openRegular } from '../../lib/open-file.ts'
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { linesBackwards, seekLine, type PlacedLine } from '../../lib/lines-backwards.ts'
+import { openRegular } from '../../lib/open-file.ts'
+import { openPacked } from '../../lib/packed-file.ts'
+import type { ByPosition } from '../../lib/read-at.ts'
 import type { LogSeries } from '../../record/log-series.ts'
 import type { LogEntry } from './entry.ts'
 import { createFilter, type LogFilter } from './filter.ts'
@@ -13,6 +17,13 @@ export interface LogPage {
   readonly entries: readonly LogEntry[]
   /** Undefined when there is nothing older. */
   readonly older: Places | undefined
+  /** Files that could not be read: what they hold is not in the answer. */
+  readonly unread: readonly Unread[]
+}
+
+export interface Unread {
+  readonly file: string
+  readonly reason: string
 }
 
 interface Read extends PlacedLine {
@@ -22,31 +33,70 @@ interface Read extends PlacedLine {
 /** One call reads at most this much; a filter that fits little is asked again from where it came to. */
 const MOST_BYTES = 32 * 1024 * 1024
 
-/** The lines of a series, last line first. @param to  in seconds: later lines may be left out */
+/** A file that can be read from its end. */
+interface Opened extends AsyncDisposable {
+  readonly bytes: ByPosition
+  readonly ino: number
+  readonly size: number
+}
+
+/** Undefined for what is gone or is no file. */
+async function openLog(path: string): Promise<Opened | undefined> {
+  const handle = await openRegular(path)
+  if (handle === undefined) return undefined
+  if (!path.endsWith('.gz')) {
+    const { ino, size } = await handle.stat()
+    return { bytes: handle, ino, size, [Symbol.asyncDispose]: () => handle.close() }
+  }
+  await handle.close()
+  const bytes = await openPacked(path)
+  return { bytes, ino: bytes.ino, size: bytes.size, [Symbol.asyncDispose]: async () => undefined }
+}
+
+const inoOf = async (path: string): Promise<number | undefined> => (await stat(path).catch(() => undefined))?.ino
+
+/** The files to read, newest first; while one is being packed it lies there twice. */
+const newestFirst = (files: readonly string[]): readonly string[] =>
+  files.filter(file => !(file.endsWith('.gz') && files.includes(file.slice(0, -'.gz'.length)))).toReversed()
+
+interface Reading {
+  readonly read: LogSource['read']
+  /** In seconds: later lines may be left out. */
+  readonly to: number | undefined
+  readonly unread: (file: Unread) => void
+}
+
+/** The lines of one file, last line first. */
+async function* readFile({ bytes, ino, size }: Opened, end: number, { read, to }: Reading): AsyncGenerator<Read> {
+  const last =
+    to === undefined
+      ? end
+      : await seekLine(bytes, size, line => {
+          const { ts } = read(line)
+          return ts === null ? undefined : ts > to
+        })
+  for await (const line of linesBackwards(bytes, Math.min(end, last))) yield { ...line, ino }
+}
+
+/** The lines of a series, last line first. */
 async function* readSeries(
   { files }: LogSeries,
   place: readonly [ino: number, end: number] | undefined,
-  { read, to }: { readonly read: LogSource['read']; readonly to: number | undefined },
+  reading: Reading,
 ): AsyncGenerator<Read> {
   let isReached = place === undefined
-  for (const path of files.toReversed()) {
-    if (path.endsWith('.gz')) continue
-    await using handle = await openRegular(path)
-    if (handle === undefined) continue
-    const { ino, size } = await handle.stat()
-    const isHere = place !== undefined && ino === place[0]
-    if (!isReached && !isHere) continue
+  for (const path of newestFirst(files)) {
+    // an older page begins in the file of its place: newer ones need not be unpacked
+    if (!isReached && place !== undefined && (await inoOf(path)) !== place[0]) continue
+    const isHere = !isReached
     isReached = true
-    let end = isHere ? Math.min(place[1], size) : size
-    if (to !== undefined)
-      end = Math.min(
-        end,
-        await seekLine(handle, size, line => {
-          const { ts } = read(line)
-          return ts === null ? undefined : ts > to
-        }),
-      )
-    for await (const line of linesBackwards(handle, end)) yield { ...line, ino }
+    try {
+      await using file = await openLog(path)
+      if (file === undefined) continue
+      yield* readFile(file, isHere && place !== undefined ? Math.min(place[1], file.size) : file.size, reading)
+    } catch (error) {
+      reading.unread({ file: basename(path), reason: (error as Error).message })
+    }
   }
 }
 
@@ -73,10 +123,15 @@ export async function readPage(
 ): Promise<LogPage> {
   const wanted = createFilter(filter, source.read)
   const tsOf = (line: string, before: number): number => source.read(line).ts ?? before
+  const unread: Unread[] = []
   const series = (await source.series()).filter(({ name }) => places === undefined || name in places)
   const opened = await Promise.all(
     series.map(async one => {
-      const lines = readSeries(one, places?.[one.name], { read: source.read, to: filter.to })
+      const lines = readSeries(one, places?.[one.name], {
+        read: source.read,
+        to: filter.to,
+        unread: file => unread.push(file),
+      })
       const first = await lines.next()
       return first.done === true
         ? []
@@ -105,6 +160,7 @@ export async function readPage(
   await Promise.all(heads.map(({ lines }) => lines.return(undefined)))
   return {
     entries: entries.reverse(),
+    unread,
     older:
       heads.length === 0
         ? undefined

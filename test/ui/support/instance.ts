@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateKey } from 'openpgp'
@@ -105,6 +105,21 @@ export const ADVISORIES = osvZip(
   ),
 )
 
+/** An access log of 30 days: some packages are wanted more than others, and weekends are quiet. */
+function accessLog(): string {
+  const wanted = ['plant-agent', 'curl', 'plant-agent', 'git', 'plant-agent', 'vim', 'curl', 'rsync', 'jq']
+  return Array.from({ length: 30 }, (_, ago) => {
+    const date = new Date(Date.now() - ago * 86_400_000).toUTCString()
+    const [, day, month, year] = /^\w+, (\d\d) (\w+) (\d{4})/.exec(date) ?? []
+    const many = ago === 4 ? 184 : /^S/.test(date) ? 12 : 58 + ((ago * 7) % 19)
+    return Array.from({ length: many }, (_, n) => {
+      const name = wanted[(n * 5 + ago) % wanted.length] ?? ''
+      const [codename, status] = [n % 4 === 0 ? 'bookworm' : 'jammy', n % 40 === 0 ? 404 : 200]
+      return `10.20.${n % 4}.${n % 60} - - [${day}/${month}/${year}:00:0${n % 10}:00 +0000] "GET /repos/pool/${codename}/main/${name[0]}/${name}/${name}_3.1.0_amd64.deb HTTP/1.1" ${status} ${316_000 + n} "-" "Debian APT-HTTP/1.3 (2.6.1)" "-" id-${n}\n`
+    }).join('')
+  }).join('')
+}
+
 const split = (text: string): { name: string; version: string } => {
   const [name = '', version = ''] = text.split(' ')
   return { name, version }
@@ -151,13 +166,13 @@ export async function startInstance(): Promise<Instance> {
         ENV: 'test',
         HOST: '127.0.0.1',
         PORT: '0',
-        LOG_LEVEL: 'warn',
+        LOG_LEVEL: 'info',
         SETUP_TOKEN,
         REPOS_ROOT: join(folder, 'repos'),
         FAKE_ANSWERS: join(folder, 'answers.json'),
         ...(clamd === undefined ? {} : { CLAMD_SOCKET: clamd.address.socket }),
       },
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'ignore'], // the log, which the console shows
     },
   )
   const ended = new Promise(resolve => child.once('exit', resolve))
@@ -296,6 +311,7 @@ export async function startInstance(): Promise<Instance> {
       const boss = await token(BOSS.name)
       await seedPeople(boss)
       await seedPackages(boss)
+      await appendFile(join(folder, 'repos', 'logs', 'trees-plant.log'), accessLog())
     },
     pause: () => {
       child.kill('SIGSTOP')

@@ -349,6 +349,8 @@ const SHOTS: readonly Shot[] = [
   { name: 'logs', at: '#/logs' },
   { name: 'logs-line', at: '#/logs', act: page => page.locator('.logt .lmsg').first().click() },
   { name: 'downloads', at: '#/downloads' },
+  { name: 'downloads-table', at: '#/downloads?as=table' },
+  { name: 'downloads-never', at: '#/downloads?view=never' },
   {
     name: 'engines-import',
     at: '#/engines',

@@ -3,7 +3,8 @@ import { signIns } from '../../session.svelte.ts'
 import { readEvents } from '../../sse.ts'
 import type { Reply } from '../../wire.ts'
 
-type Entry = Reply<'GET /logs'>['entries'][number]
+type Page = Reply<'GET /logs'>
+type Entry = Page['entries'][number]
 /** A line as the list shows it. */
 export interface Line extends Entry {
   readonly id: number
@@ -32,6 +33,8 @@ export interface Tail {
   readonly live: boolean
   /** Whether there is anything older. */
   readonly hasOlder: boolean
+  /** Files of the log that could not be read, with the reason. */
+  readonly unread: Page['unread']
   older(): Promise<void>
   /** Puts what waits into the list. */
   takeWaiting(): void
@@ -52,6 +55,7 @@ export function createTail(
   let loading = $state(true)
   let live = $state(false)
   let cursor = $state.raw<string | null>(null)
+  let unread = $state.raw<Page['unread']>([])
   let last = 0
   let reading: AbortController | undefined
 
@@ -77,6 +81,7 @@ export function createTail(
       lines = sorted(page.entries)
       waiting = []
       cursor = page.cursor
+      unread = page.unread
       problem = undefined
     } catch (error) {
       if (mine.signal.aborted) return
@@ -97,6 +102,7 @@ export function createTail(
       if (cursor !== at) return // the filter was changed meanwhile
       lines = [...lines, ...sorted(page.entries)]
       cursor = page.cursor
+      unread = [...unread, ...page.unread.filter(one => unread.every(({ file }) => file !== one.file))]
     } catch (error) {
       problem = error
     } finally {
@@ -174,6 +180,9 @@ export function createTail(
     },
     get hasOlder() {
       return cursor !== null
+    },
+    get unread() {
+      return unread
     },
     older,
     takeWaiting() {

@@ -7,7 +7,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['core', 'lib'],
   ['db', 'files', 'record', 'work'],
   ['formats', 'scanners', 'vulndb', 'contents', 'signing', 'settings', 'outbound', 'directory'],
-  ['catalog', 'pipeline', 'publish', 'review', 'sbom', 'backup'],
+  ['catalog', 'pipeline', 'publish', 'review', 'sbom', 'backup', 'inventory'],
   ['features'],
   ['http', 'api.ts'],
   ['compose.ts', 'env.ts', 'env-table.ts', 'main.ts', 'cli', 'compose'],
@@ -20,6 +20,7 @@ const NEIGHBOURS = new Set([
   'pipeline -> catalog',
   'publish -> catalog',
   'sbom -> catalog',
+  'inventory -> catalog',
   'review -> catalog',
   'review -> pipeline',
 ])

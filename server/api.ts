@@ -19,6 +19,8 @@ import { jobs } from './features/jobs/contract.ts'
 import { logs } from './features/logs/contract.ts'
 import { downloads } from './features/downloads/contract.ts'
 import { support } from './features/support/contract.ts'
+import { clients } from './features/inventory/client-contract.ts'
+import { inventory } from './features/inventory/contract.ts'
 import { license } from './features/license/contract.ts'
 import { documents } from './features/documents/contract.ts'
 import { release } from './features/release/contract.ts'
@@ -56,6 +58,8 @@ export const api = {
   ...logs,
   ...support,
   ...downloads,
+  ...clients,
+  ...inventory,
   ...license,
   ...uploaderKeys,
   ...uploads,

@@ -30,6 +30,7 @@ import type { Health } from './features/health/health.ts'
 import { composeLogs, logCleaning } from './features/logs/compose.ts'
 import { composeSupport } from './features/support/compose.ts'
 import { composeDownloads } from './features/downloads/compose.ts'
+import { composeInventory } from './features/inventory/compose.ts'
 import { composeLicense } from './features/license/compose.ts'
 import { composeNotifications } from './features/notifications/compose.ts'
 import { composeRelease } from './features/release/compose.ts'
@@ -189,6 +190,7 @@ function composeJudging({ clamd }: Env, base: Foundation, verbs: Verbs): readonl
     composeReport({ ...base, engines: scanning.statuses }),
     composeEngines({ ...base, vulndb, scanners }),
     composeSbomRoutes({ ...base, bills: sbom.bills }),
+    composeInventory(base),
   ]
 }
 

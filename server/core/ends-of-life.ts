@@ -37,7 +37,7 @@ const OLDER: Readonly<Record<string, string>> = {
 }
 
 /** The last day of free security updates, `YYYY-MM-DD`: as an admin set it, else as its maker announced it. */
-function endOf({ endOfLife, scanner = '' }: Pick<Distribution, 'endOfLife' | 'scanner'>): string | undefined {
+export function endOf({ endOfLife, scanner = '' }: Pick<Distribution, 'endOfLife' | 'scanner'>): string | undefined {
   return endOfLife ?? DEFAULT_DISTRIBUTIONS.find(one => one.scanner === scanner)?.endOfLife ?? OLDER[scanner]
 }
 

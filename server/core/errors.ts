@@ -227,6 +227,31 @@ export const ERRORS = {
   ],
   backup_not_found: [404, 'There is no backup {file_name}.'],
   backup_refused: [422, '{why}'],
+  // machines
+  inventory_client_not_found: [404, 'There is no machine {id}.'],
+  inventory_client_exists: [409, 'The machine {hostname}, port {port}, is registered already.'],
+  inventory_not_by_agent: [
+    409,
+    '{hostname} is asked over SSH, so it needs no token. Register it as one that reports itself.',
+  ],
+  inventory_not_by_ssh: [409, '{hostname} reports itself, so it cannot be asked. It reports again within six hours.'],
+  inventory_disabled: [409, '{hostname} is switched off here. An admin can switch it on again.'],
+  inventory_not_offered: [
+    409,
+    'The key {fingerprint} is not the one that {hostname} showed last. Look at the machine again, and compare.',
+  ],
+  inventory_bad_report: [422, 'The report is refused: {why}. What was known before is still there.'],
+  inventory_unreachable: [502, '{hostname} cannot be reached at {address}: {why}. Look at its address and port.'],
+  inventory_login_refused: [
+    502,
+    '{hostname} does not let {user} in: {why}. Put the public key of this service into authorized_keys there.',
+  ],
+  inventory_timeout: [504, '{hostname} did not answer within {seconds} s. Look whether it hangs, then ask again.'],
+  inventory_scan_failed: [502, '{hostname} was asked and answered nothing of use: {why}.'],
+  inventory_host_key_changed: [
+    409,
+    '{hostname} shows another host key, {offered}; trusted is {trusted}. Nothing was sent to it. An admin compares them at the machine and resets the key.',
+  ],
   job_not_found: [404, 'There is no job {id}.'],
   job_not_yours: [403, 'Job {id} was asked for by {owner}. Ask them, or a maintainer, to cancel it.'],
   clock_job_not_found: [404, 'The clock has no daily job {id}. The page Jobs and the schedule list them.'],

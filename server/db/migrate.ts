@@ -28,6 +28,7 @@ import { jobs } from './migrations/0026-jobs.ts'
 import { downloads } from './migrations/0027-downloads.ts'
 import { backups } from './migrations/0029-backups.ts'
 import { replicas } from './migrations/0030-replicas.ts'
+import { inventory } from './migrations/0031-inventory.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -58,6 +59,7 @@ const MIGRATIONS: readonly Migration[] = [
   downloads,
   replicas,
   backups,
+  inventory,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

@@ -49,6 +49,9 @@ export const AUDIT_ACTIONS = [
   'JOB_RUN',
   'JOB_CANCEL',
   'SUPPORT_BUNDLE',
+  'INVENTORY_CHANGE',
+  'INVENTORY_TOKEN',
+  'INVENTORY_HOST_KEY',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 export const AUDIT_RESULTS = ['SUCCESS', 'FAILURE', 'WARNING'] as const

@@ -206,6 +206,21 @@ export interface FactsOf {
   'job.run': { readonly job: string; readonly work: string }
   'job.cancelled': { readonly job: string; readonly work: string }
   'support.bundle': { readonly file: string }
+  // machines
+  'machine.added': { readonly client: number; readonly hostname: string; readonly connection: string }
+  /** Names of fields only: one of them is a password. */
+  'machine.changed': { readonly client: number; readonly hostname: string; readonly fields: Names }
+  'machine.removed': { readonly client: number; readonly hostname: string }
+  'machine.token': { readonly client: number; readonly hostname: string }
+  'machine.key_trusted': { readonly client: number; readonly hostname: string; readonly fingerprint: string }
+  'machine.key_forgotten': { readonly client: number; readonly hostname: string; readonly fingerprint: string }
+  'machine.key_changed': {
+    readonly client: number
+    readonly hostname: string
+    readonly trusted: string
+    readonly offered: string
+  }
+  'machine.rules': { readonly asked: Names }
   'policy.changed': { readonly values: Readonly<Record<string, string>> }
   'licence.changed': { readonly issued_to: string; readonly expires_at: string | null }
   'licence.removed': Record<never, never>

@@ -348,6 +348,41 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
   ],
   'backup.failed': [[{ kind: 'backup.failed', why: 'The disk is full.' }, 'The disk is full.']],
   'backup.deleted': [[{ kind: 'backup.deleted', file_name: 'b.tar.gz' }, 'b.tar.gz.']],
+  'machine.added': [
+    [{ kind: 'machine.added', client: 1, hostname: 'plc-gw-07', connection: 'ssh' }, 'plc-gw-07, asked over SSH.'],
+    [{ kind: 'machine.added', client: 2, hostname: 'badge-01', connection: 'agent' }, 'badge-01, reports itself.'],
+  ],
+  'machine.changed': [
+    [
+      { kind: 'machine.changed', client: 1, hostname: 'plc-gw-07', fields: ['ip', 'ssh_password'] },
+      'plc-gw-07: ip, ssh_password.',
+    ],
+    [{ kind: 'machine.changed', client: 1, hostname: 'plc-gw-07', fields: [] }, 'plc-gw-07: nothing.'],
+  ],
+  'machine.removed': [[{ kind: 'machine.removed', client: 1, hostname: 'plc-gw-07' }, 'plc-gw-07.']],
+  'machine.token': [[{ kind: 'machine.token', client: 1, hostname: 'badge-01' }, 'badge-01: a fresh token.']],
+  'machine.key_trusted': [
+    [
+      { kind: 'machine.key_trusted', client: 1, hostname: 'plc-gw-07', fingerprint: 'SHA256:a' },
+      'plc-gw-07: SHA256:a is trusted.',
+    ],
+  ],
+  'machine.key_forgotten': [
+    [
+      { kind: 'machine.key_forgotten', client: 1, hostname: 'plc-gw-07', fingerprint: 'SHA256:a' },
+      'plc-gw-07: SHA256:a is forgotten.',
+    ],
+  ],
+  'machine.key_changed': [
+    [
+      { kind: 'machine.key_changed', client: 1, hostname: 'plc-gw-07', trusted: 'SHA256:a', offered: 'SHA256:b' },
+      'plc-gw-07 shows SHA256:b; trusted is SHA256:a. It is not asked any more.',
+    ],
+  ],
+  'machine.rules': [
+    [{ kind: 'machine.rules', asked: ['seen_within_days'] }, 'Asked of machines: seen_within_days.'],
+    [{ kind: 'machine.rules', asked: [] }, 'Asked of machines: nothing.'],
+  ],
   'job.run': [[{ kind: 'job.run', job: 'enrich', work: 'Enrich findings' }, 'Enrich findings.']],
   'support.bundle': [[{ kind: 'support.bundle', file: 'gatehouse_support_1.tar.gz' }, 'gatehouse_support_1.tar.gz.']],
   'job.cancelled': [

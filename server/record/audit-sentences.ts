@@ -196,6 +196,16 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
     `${name}, ${packages} packages, ${encrypted ? 'encrypted, with' : 'without'} secrets.`,
   'backup.failed': ({ why }) => why,
   'backup.deleted': ({ file_name: name }) => `${name}.`,
+  'machine.added': ({ hostname, connection }) =>
+    `${hostname}, ${connection === 'ssh' ? 'asked over SSH' : 'reports itself'}.`,
+  'machine.changed': ({ hostname, fields }) => `${hostname}: ${fields.length === 0 ? 'nothing' : fields.join(', ')}.`,
+  'machine.removed': ({ hostname }) => `${hostname}.`,
+  'machine.token': ({ hostname }) => `${hostname}: a fresh token.`,
+  'machine.key_trusted': ({ hostname, fingerprint }) => `${hostname}: ${fingerprint} is trusted.`,
+  'machine.key_forgotten': ({ hostname, fingerprint }) => `${hostname}: ${fingerprint} is forgotten.`,
+  'machine.key_changed': ({ hostname, trusted, offered }) =>
+    `${hostname} shows ${offered}; trusted is ${trusted}. It is not asked any more.`,
+  'machine.rules': ({ asked }) => `Asked of machines: ${asked.length === 0 ? 'nothing' : asked.join(', ')}.`,
   'job.run': ({ work }) => `${work}.`,
   'job.cancelled': ({ job, work }) => `${work} (job ${job}).`,
   'support.bundle': ({ file }) => `${file}.`,

@@ -26,6 +26,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'qrcode': 'QR code of the second factor',
   'saxes': 'XML, read as it arrives',
   'semver': 'order of npm, Go and Cargo versions',
+  'systeminformation': 'memory and temperature of the machine, for the health report',
   'tar-stream': 'the archives that bundles of vulnerability data come in',
   'yaml': 'modules.yaml and the components of AppStream, checked before they are served',
   'yauzl': 'zip: feeds of vulnerabilities, Java archives',

@@ -169,7 +169,7 @@ function composeObserving(
       ...base,
       version,
       variables: shown,
-      health: () => health.report(ALL_SEEING),
+      health: () => health.report({ ...ALL_SEEING, seesMachine: true }),
       engines,
       logFolder,
     }),
@@ -232,6 +232,8 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     vulnerability: scanners.vulnerability,
     scheduler,
     backups: () => readFacts(base.db, base.layout.backups),
+    diskWatch: undefined,
+    logFolder: env.logFolder,
     missingCatalogues: () => missingOf(vulndb.intel),
     dataAt,
     warnings: viewer => [

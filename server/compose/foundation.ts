@@ -18,6 +18,7 @@ import { createLayout, type Layout } from '../files/layout.ts'
 import { createDefinitions } from '../files/definitions.ts'
 import { createManifests } from '../files/manifests.ts'
 import { createPool } from '../files/pool.ts'
+import { createRoom } from '../files/room.ts'
 import { openRoot } from '../files/root.ts'
 import { joinRoot } from '../files/joined-root.ts'
 import { lockRoot } from '../files/root-lock.ts'
@@ -165,7 +166,13 @@ export async function layFoundation(env: Env, log: RootLog) {
     worker: createWorker({ db, log }),
     box,
     jwtSecret: secrets.jwt,
-    spool: createSpool({ layout, random: randomBytes, threads, ...(replicas === undefined ? {} : { instance }) }),
+    spool: createSpool({
+      layout,
+      random: randomBytes,
+      threads,
+      room: createRoom(layout, () => settings.now().disk),
+      ...(replicas === undefined ? {} : { instance }),
+    }),
     pool: createPool({ layout, clock }),
     manifests: createManifests(layout),
     audit,

@@ -189,6 +189,10 @@ export const ERRORS = {
     507,
     'There is no room left on the disk for this file. Nothing was kept. An admin has to free space under /repos.',
   ],
+  uploads_stopped: [
+    507,
+    'Nothing is taken in: {free_gb} GB are free on the disk of /repos, and below {least_gb} GB uploads are refused (disk.min_free_disk_gb). Nothing was kept. {remedy}',
+  ],
   digest_mismatch: [422, 'The file has SHA-256 {actual}, the sender said {expected}. Nothing was kept; send it again.'],
   duplicate_conflict: [
     409,

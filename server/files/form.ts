@@ -13,6 +13,8 @@ export interface Form {
 
 export interface FormOptions extends SizeLimit {
   readonly spool: Pick<Spool, 'receive'>
+  /** As `ReceiveOptions` has it. */
+  readonly isUrgent?: true
   /** The fields beside the file; another one is refused. */
   readonly known: readonly string[]
   /** Called with the first 512 bytes of the file and the fields before it. Throws to refuse the rest. */
@@ -78,8 +80,8 @@ function follow(raw: RawRequest, parser: BusboyInstance, on: Listener): Promise<
 /**
  * Reads the form while it arrives; fields and file may come in any order. Memory: what the spool holds. On every throw
  * nothing is left on disk, and the request is drained so that the client can read the answer.
- * @throws bad_request, unknown_field, missing_field, upload_incomplete, upload_too_large, storage_full, and what
- *   `check` throws
+ * @throws bad_request, unknown_field, missing_field, uploads_stopped, upload_incomplete, upload_too_large,
+ *   storage_full, and what `check` throws
  */
 export async function readForm(raw: RawRequest, { spool, known, check, ...limit }: FormOptions): Promise<Form> {
   const fields = new Map<string, string>()

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fail } from '../core/errors.ts'
 import { createDigestThreads } from '../lib/digest.ts'
+import { createRoom, type Room } from './room.ts'
 import { createSpool, type ReceiveOptions } from './spool.ts'
 import { layoutOf } from '../../test/support/repositories.ts'
 
@@ -18,9 +19,9 @@ beforeEach(async () => {
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 
-async function makeSpool() {
+async function makeSpool(room?: Room) {
   const layout = layoutOf(root)
-  const spool = createSpool({ layout, random: randomBytes, threads })
+  const spool = createSpool({ layout, random: randomBytes, threads, ...(room === undefined ? {} : { room }) })
   await spool.sweep()
   const options: ReceiveOptions = { filename: 'a.deb', limitBytes: 64 << 20, signal: new AbortController().signal }
   return { spool, options, left: () => readdir(layout.incoming) }
@@ -176,4 +177,21 @@ test('a start empties incoming/', async () => {
   await writeFile(join(layoutOf(root).incoming, 'b'), 'x')
   expect(await spool.sweep()).toEqual({ removed: 2 })
   expect(await left()).toEqual([])
+})
+
+test('without the room that the settings ask for nothing is taken in but what is urgent', async () => {
+  const limits = { warn_used_pct: 0, min_free_disk_gb: 1e9 }
+  const { spool, options, left } = await makeSpool(createRoom(layoutOf(root), () => limits))
+  for (const size of [10, 300_000]) {
+    await expect(spool.receive(chunked(Buffer.alloc(size), 4096), options)).rejects.toMatchObject({
+      code: 'uploads_stopped',
+      facts: { free_gb: expect.any(Number), least_gb: 1e9 },
+    })
+    expect(await left()).toEqual([])
+    const file = await spool.receive(chunked(Buffer.alloc(size), 4096), { ...options, isUrgent: true })
+    expect(file.blob.size).toBe(size)
+    await file.discard()
+  }
+  limits.min_free_disk_gb = 0
+  expect((await spool.receive(chunked(Buffer.alloc(10), 10), options)).blob.size).toBe(10)
 })

@@ -9,6 +9,7 @@ import { digestBytes, type DigestThreads, type Digests } from '../lib/digest.ts'
 import { writeNew } from '../lib/disk-thread.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import type { Layout } from './layout.ts'
+import type { Room } from './room.ts'
 
 /** A body that has arrived whole and lies under `incoming/`, with its digests. The holder must `discard` or move it. */
 export interface SpooledFile {
@@ -54,6 +55,8 @@ export interface ReceiveOptions extends SizeLimit {
   readonly filename: string
   /** Aborted when the sender goes away. */
   readonly signal: AbortSignal
+  /** Taken in also where uploads have stopped for want of room: decisions, and what the service itself writes. */
+  readonly isUrgent?: true
   /** Looks at the first 512 bytes as soon as they are here. Throws to refuse the rest. */
   readonly check?: (head: Uint8Array) => void
 }
@@ -63,7 +66,7 @@ export interface Spool {
   /**
    * Writes the stream to disk and digests it in the same pass. Holds about 0.5 MiB in memory. On every throw nothing is
    * left on disk.
-   * @throws upload_too_large, upload_incomplete, storage_full, and what `check` throws
+   * @throws uploads_stopped, upload_too_large, upload_incomplete, storage_full, and what `check` throws
    */
   receive(stream: AsyncIterable<Buffer>, options: ReceiveOptions): Promise<SpooledFile>
   /** Empties `incoming/`. At a start nothing there is needed. */
@@ -74,6 +77,8 @@ export interface SpoolDeps {
   readonly layout: Pick<Layout, 'incoming'>
   readonly random: (bytes: number) => Buffer
   readonly threads: DigestThreads
+  /** Asked before each; absent: there is always some. */
+  readonly room?: Room
   /** Of several processes on one root, this one: its files carry the name, so that others know whose they are. */
   readonly instance?: string
 }
@@ -170,7 +175,7 @@ interface Written {
 }
 
 /** Makes the spool over `incoming/`. */
-export function createSpool({ layout, random, threads, instance }: SpoolDeps): Spool {
+export function createSpool({ layout, random, threads, room, instance }: SpoolDeps): Spool {
   const folder = layout.incoming
   const mark = instance === undefined ? '' : `${instance}.`
   let kept = 0
@@ -242,6 +247,7 @@ export function createSpool({ layout, random, threads, instance }: SpoolDeps): S
       try {
         const { value: first } = await incoming.next()
         if (first === undefined) throw new Error('a body has at least one batch')
+        if (options.isUrgent !== true) await room?.need()
         const isWhole = first.size < SMALL
         const { digests, head, size, bytes } = await (isWhole
           ? writeSmall(path, first)

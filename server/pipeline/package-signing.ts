@@ -36,6 +36,7 @@ export function createPackageSigning({ spool, keyring, settings, clock }: Packag
     // the verdict is carried out, whether or not the sender still listens
     const signed = await spool.receive(made.bytes, {
       filename: file.filename,
+      isUrgent: true,
       limitBytes: Number.MAX_SAFE_INTEGER,
       signal: new AbortController().signal,
     })

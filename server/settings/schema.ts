@@ -8,6 +8,7 @@ import {
   int,
   LOG_OR_EMPTY,
   MINUTE,
+  number,
   schedule,
   section,
   text,
@@ -111,6 +112,15 @@ export const SETTINGS = Type.Object(
         ),
       },
     ),
+    disk: section('Room on the disk below REPOS_ROOT. GB are 1024³ bytes.', {
+      warn_used_pct: int(80, [0, 100], 'Health is degraded and a message is sent from this fill on; 0: never.', '%'),
+      min_free_disk_gb: number(
+        1,
+        [0, 1_000_000],
+        'Uploads are refused while less is free, so that deletion, publication and the database can go on; 0: never.',
+        'GB',
+      ),
+    }),
     clock: section('When daily jobs run.', {
       timezone: text('', "Time zone of every hour in the settings, such as Europe/Paris; empty means the server's.", {
         maxLength: 100,

@@ -33,6 +33,8 @@ export const int = (
     description,
     ...(unit === undefined ? {} : { unit }),
   })
+export const number = (value: number, range: readonly [number, number], description: string, unit: string) =>
+  Type.Number({ default: value, minimum: range[0], maximum: range[1], description, unit })
 export const fraction = (value: number, description: string) =>
   Type.Number({ default: value, minimum: 0, maximum: 1, description })
 export const text = (value: string, description: string, more: Texted = {}) =>

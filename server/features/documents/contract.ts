@@ -73,6 +73,7 @@ export const documents = contract({
       'documents_full',
       'upload_too_large',
       'upload_incomplete',
+      'uploads_stopped',
     ],
   },
   'DELETE /distributions/{codename}/documents/{kind}': {

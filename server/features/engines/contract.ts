@@ -46,6 +46,7 @@ const FAILS = [
   'upload_incomplete',
   'upload_too_large',
   'storage_full',
+  'uploads_stopped',
   'bad_database',
   'older_database',
   'import_running',

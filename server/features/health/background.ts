@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { folderSizes, type FolderSize } from './sizes.ts'
 import { probeFolder, within, type Probe } from './probes.ts'
 import type { HealthDeps } from './deps.ts'
+import { readHost, type HostFacts } from './host.ts'
 
 /** The last results of the background. */
 export interface Seen {
@@ -16,6 +17,8 @@ export interface Seen {
   readonly stuck: readonly string[]
   /** null: the folder is absent. No entry: not measured yet. */
   readonly sizes: Readonly<Partial<Record<string, FolderSize | null>>>
+  /** Absent: not looked at yet. */
+  readonly host?: HostFacts
 }
 
 export interface Background {
@@ -27,11 +30,12 @@ export interface Background {
 
 const EVERY_MS = 15_000
 const PROBE_MS = 5_000
+const HOST_EVERY_MS = 60_000
 const SIZES_EVERY_MS = 10 * 60_000
 
 /**
- * Asks engines, keys and schema every 15 seconds and measures folders every 10 minutes, so that a health call does
- * neither.
+ * Asks engines, keys and schema every 15 seconds, looks at the machine every minute and measures folders every 10, so
+ * that a health call does none of it.
  */
 export function createBackground(deps: HealthDeps): Background {
   const stopping = new AbortController()
@@ -72,7 +76,7 @@ export function createBackground(deps: HealthDeps): Background {
       ? ({
           ok: false,
           missing: true,
-          error: 'there is no signing key yet; an admin makes one on the page Distributions',
+          error: 'there is no signing key yet',
         } as Probe)
       : ({ ok: true, fingerprint: key.fingerprint } as Probe)
   }
@@ -108,6 +112,12 @@ export function createBackground(deps: HealthDeps): Background {
       seen = { ...seen, sizes: { ...seen.sizes, [name]: size } }
   }
 
+  async function lookAtHost(): Promise<void> {
+    // not `{ ...seen, host: await … }`: other rounds end meanwhile
+    const host = await readHost(deps)
+    seen = { ...seen, host }
+  }
+
   /** Repeats, `ms` after the last run ended. A round that fails keeps the results before it. */
   async function repeat(work: () => Promise<void>, ms: number): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -129,7 +139,7 @@ export function createBackground(deps: HealthDeps): Background {
           () => undefined,
         ),
       )
-      loops.push(repeat(measure, SIZES_EVERY_MS))
+      loops.push(repeat(lookAtHost, HOST_EVERY_MS), repeat(measure, SIZES_EVERY_MS))
     },
     stop: async () => {
       stopping.abort()

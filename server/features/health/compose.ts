@@ -6,7 +6,7 @@ import { missingCataloguesWarning, policyOf } from '../../core/policy.ts'
 import type { Feature } from '../../core/feature.ts'
 import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
 import type { Repositories } from '../../core/repository.ts'
-import type { Db } from '../../db/db.ts'
+import type { DatabaseAddress, Db } from '../../db/db.ts'
 import type { Leadership } from '../../db/leadership.ts'
 import type { Replicas } from '../../db/replicas.ts'
 import { schemaVersion } from '../../db/migrate.ts'
@@ -64,6 +64,9 @@ export interface HealthNeeds {
   readonly instance: string
   readonly replicas: Pick<Replicas, 'list'> | undefined
   readonly backups: () => Promise<object>
+  readonly diskWatch: HealthDeps['diskWatch']
+  readonly databaseAddress: DatabaseAddress
+  readonly logFolder: string
   /** Which data on exploitation are not loaded. */
   readonly missingCatalogues: () => Promise<readonly ('epss' | 'kev')[]>
   /** The date of the vulnerability data. */
@@ -147,6 +150,13 @@ function reportOf(needs: HealthNeeds): Health {
     },
     ...(needs.replicas === undefined ? {} : { replicas: replicasOf(needs.replicas) }),
     backups: needs.backups,
+    diskLimits: () => settings.now().disk,
+    ...(needs.diskWatch === undefined ? {} : { diskWatch: needs.diskWatch }),
+    places: {
+      packages: layout.root,
+      database: 'socket' in needs.databaseAddress ? layout.database : undefined,
+      logs: needs.logFolder,
+    },
     warnings: viewer => warningsOf(needs, viewer),
   })
 }

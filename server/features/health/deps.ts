@@ -1,3 +1,4 @@
+import type { DiskLimits, Forecast, ReserveFacts } from '../../core/disk.ts'
 import type { CvePolicy } from '../../core/policy.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { FormatId } from '../../core/identity.ts'
@@ -7,6 +8,7 @@ import type { Layout } from '../../files/layout.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { EngineStatus } from '../../scanners/scanner.ts'
 import type { Starting } from '../../record/starting.ts'
+import type { HostDeps } from './host.ts'
 import type { Keyring } from '../../signing/signer.ts'
 
 /** One scheduled job as the report shows it; `next_run` null while it is paused. */
@@ -57,6 +59,11 @@ export interface HealthDeps {
   /** The processes of the installation; absent where there is only this one. */
   readonly replicas?: () => Promise<readonly { readonly id: string; readonly host: string; readonly alive: boolean }[]>
   readonly backups?: () => Promise<object>
+  readonly diskLimits: () => DiskLimits
+  /** When the disk will be full, and what is kept for then. */
+  readonly diskWatch?: () => Promise<{ readonly forecast: Forecast; readonly reserve: ReserveFacts }>
+  /** What lies on which disk of this machine. */
+  readonly places: HostDeps['places']
   /** What the policy misses of the data on exploitation, in whole sentences. */
   readonly catalogueWarning?: () => Promise<string | undefined>
   /** What the start is doing; undefined when it has ended. */

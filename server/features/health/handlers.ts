@@ -1,17 +1,17 @@
 import { needBearer } from '../../core/bearer.ts'
 import { WithStatus, type Handlers } from '../../core/contract.ts'
-import type { Viewer } from '../../core/viewer.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
 import type { Metrics } from '../../record/metrics.ts'
 import type { health } from './contract.ts'
 import type { Health } from './health.ts'
+import type { Reader } from './public-viewer.ts'
 
 export interface HealthRouteDeps {
   readonly health: Pick<Health, 'report' | 'ready'>
   readonly metrics: Pick<Metrics, 'text'>
   readonly clock: Clock
-  /** The viewer for this header; callers without one are allowed, since the reports are public. */
-  readonly viewer: (authorization: string | undefined) => Promise<Viewer>
+  /** The reader for this header; callers without one are allowed, since the reports are public. */
+  readonly viewer: (authorization: string | undefined) => Promise<Reader>
   /** When set, `/metrics` answers only callers who send it. */
   readonly metricsToken: string | undefined
 }

@@ -13,6 +13,7 @@ import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
 import { registerGauges } from './gauges.ts'
 import { healthHandlers } from './handlers.ts'
 import { createHealth, type Health } from './health.ts'
+import type { Reader } from './public-viewer.ts'
 import { createRepreproProbe } from './reprepro.ts'
 import { folderSizes } from './sizes.ts'
 
@@ -78,6 +79,8 @@ async function start(over: Partial<HealthDeps> = {}): Promise<Health> {
     reprepro: async () => ({ version: undefined, isPublisher: false }),
     license: () => ({ edition: 'enterprise', active: true, issued_to: null }),
     instance: { id: 'one', shared: 'local' },
+    diskLimits: () => ({ warn_used_pct: 0, min_free_disk_gb: 0 }),
+    places: { packages: layout.root, database: undefined, logs: layout.root },
     ...over,
   })
   started.push(made)
@@ -94,7 +97,7 @@ const { call, statusOf } = createCaller(health, healthHandlers, () => ({
   metricsToken,
   viewer: async () => viewer,
 }))
-let viewer: Viewer = ALL_SEEING
+let viewer: Reader = ALL_SEEING
 /** A database that is gone in the way given. */
 const brokenDb = (first: () => Promise<never>): Db => ({ ...stock.db, first })
 const refused = (): Promise<never> =>
@@ -138,6 +141,14 @@ describe('GET /health', () => {
               { id: 'prune', name: 'Prune', next_run: '2026-03-02T02:00:00.000Z', paused: false },
               { id: 'sync', name: 'Sync', next_run: null, paused: true },
             ],
+          },
+          disk: {
+            ok: true,
+            level: 'fine',
+            used_pct: expect.any(Number),
+            free_gb: expect.any(Number),
+            warn_used_pct: 0,
+            min_free_disk_gb: 0,
           },
         },
         info: {
@@ -204,6 +215,8 @@ describe('GET /health', () => {
       'scheduler',
     ],
     ['no migration is known', { schemaVersion: async () => undefined }, 'alembic'],
+    ['the disk fills', { diskLimits: () => ({ warn_used_pct: 0.001, min_free_disk_gb: 0 }) }, 'disk'],
+    ['uploads stop', { diskLimits: () => ({ warn_used_pct: 0, min_free_disk_gb: 1e9 }) }, 'disk'],
   ])('%s: degraded, and still 200', async (_, over, name) => {
     current = await start(over)
     const report = await call('GET /health')
@@ -211,8 +224,8 @@ describe('GET /health', () => {
     expect(
       Object.entries(report.checks.non_critical)
         .filter(([, probe]) => !probe.ok)
-        .map(([key]) => key),
-    ).toEqual([name])
+        .map(([key, { remedy }]) => [key, remedy]),
+    ).toEqual([[name, expect.stringMatching(/^[A-Z].+\.$/)]])
     expect(JSON.stringify(report)).not.toContain('secret')
   })
 
@@ -301,6 +314,46 @@ describe('GET /health', () => {
     viewer = ALL_SEEING
   })
 
+  test('facts of the machine, the forecast and the reserve are told to those alone who may see them', async () => {
+    const watched = { forecast: { days_until_full: 12 }, reserve: { state: 'kept' } } as never
+    current = await start({ diskWatch: async () => watched })
+    const told = async (reader: Reader) => {
+      const { host, forecast, reserve } = (await current.report(reader)).checks.info
+      return { host, forecast, reserve }
+    }
+    await expect.poll(async () => (await told({ hidden: [], seesMachine: true })).host).toBeDefined()
+    expect(await told({ hidden: [], seesMachine: true })).toEqual({
+      host: {
+        ok: true,
+        collected_at: expect.any(String),
+        uptime_seconds: expect.any(Number),
+        cores: expect.any(Number),
+        load: {
+          one: expect.any(Number),
+          five: expect.any(Number),
+          fifteen: expect.any(Number),
+          per_core: expect.any(Number),
+        },
+        memory: expect.objectContaining({ total_mb: expect.any(Number) }),
+        swap: expect.toSatisfy(one => one === null || one.total_mb > 0),
+        disks: [
+          {
+            holds: ['packages', 'logs'],
+            free_gb: expect.any(Number),
+            total_gb: expect.any(Number),
+            used_pct: expect.any(Number),
+          },
+          expect.objectContaining({ holds: ['database'], free_gb: null, why: expect.stringContaining('DATABASE_URL') }),
+        ],
+        temperature_c: expect.toSatisfy(one => one === null || one > 0),
+        unknown: {},
+      },
+      forecast: { days_until_full: 12 },
+      reserve: { state: 'kept' },
+    })
+    expect(await told(ALL_SEEING)).toEqual({ host: undefined, forecast: undefined, reserve: undefined })
+  })
+
   test('a key that was just made shows at once', async () => {
     keys = []
     current = await start()
@@ -319,7 +372,15 @@ describe('GET /health', () => {
     expect(await call('GET /health')).toMatchObject({
       status: 'unhealthy',
       checks: {
-        critical: { pool: { ok: false, path: stock.layout.pool, error: 'it does not exist' }, manifests: { ok: true } },
+        critical: {
+          pool: {
+            ok: false,
+            path: stock.layout.pool,
+            error: 'it does not exist',
+            remedy: 'Check that the disk is mounted and that the service may write to the folder.',
+          },
+          manifests: { ok: true },
+        },
       },
     })
     expect(statusOf()).toBe(503)

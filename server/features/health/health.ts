@@ -1,13 +1,19 @@
 import { antivirusSilent, switchedOff, whileUnavailable } from '../../core/policy.ts'
 import { mkdir } from 'node:fs/promises'
 import { countBlobs, countByFormat } from '../../catalog/queries/counts.ts'
+import { levelOf, type Forecast, type ReserveFacts } from '../../core/disk.ts'
 import { seesAll, type Viewer } from '../../core/viewer.ts'
 import { cachedByViewer } from '../../lib/cached.ts'
 import { isoNow } from '../../lib/clock.ts'
+import { space, type Space } from '../../lib/disk-space.ts'
 import type { StartStep } from '../../record/starting.ts'
 import { createBackground } from './background.ts'
 import type { HealthDeps } from './deps.ts'
-import { probeFolder, publicReason, space, within, type DiskProbe, type Probe } from './probes.ts'
+import type { HostFacts } from './host.ts'
+import { createInfo, packagesIn, type Counts } from './info.ts'
+import type { Reader } from './public-viewer.ts'
+import { probeFolder, publicReason, within, type DiskProbe, type Probe } from './probes.ts'
+import { withRemedies } from './remedies.ts'
 import { countAccounts } from './store.ts'
 
 type Status = 'healthy' | 'degraded' | 'unhealthy'
@@ -19,16 +25,6 @@ interface Critical {
   readonly manifest_db: CountProbe
 }
 
-/** The database's part of every report; 10 ms over 100,000 packages. */
-interface Counts {
-  readonly accounts: number
-  readonly admins: number
-  /** Packages of each format that has any. */
-  readonly formats: Readonly<Record<string, number>>
-  /** Files of the pool that the viewer may know about, where that is not all of it. */
-  readonly pool?: { readonly blobs: number; readonly bytes: number }
-}
-
 /** The answer of `GET /health`; the specification defines its groups. */
 export interface HealthReport {
   readonly status: Status
@@ -38,7 +34,12 @@ export interface HealthReport {
   readonly checks: {
     readonly critical: Critical
     readonly non_critical: Readonly<Record<string, Probe>>
-    readonly info: Readonly<Record<string, unknown>>
+    /** Facts of the machine and the disk are there for auditors, maintainers and admins alone. */
+    readonly info: Readonly<Record<string, unknown>> & {
+      readonly host?: HostFacts
+      readonly forecast?: Forecast
+      readonly reserve?: ReserveFacts
+    }
   }
 }
 
@@ -56,17 +57,13 @@ export interface Health {
   /** Makes the folders that must be there, probes everything once, and goes on in the background. */
   start(): Promise<void>
   stop(): Promise<void>
-  /** Counts and names only what the viewer may see. */
-  report(viewer: Viewer): Promise<HealthReport>
+  /** Counts and names only what the reader may see. */
+  report(reader: Reader): Promise<HealthReport>
   ready(viewer: Viewer): Promise<ReadyReport>
 }
 
 /** A call checks the database and the two folders itself, so that a dead one shows at once; at most once a second. */
 const CRITICAL_MS = 1_000
-/** Folders that grow with the packages. */
-const OF_PACKAGES: ReadonlySet<string> = new Set(['pool', 'manifests', 'audit'])
-const packagesIn = (counts: Counts): number => Object.values(counts.formats).reduce((sum, n) => sum + n, 0)
-const mb = (bytes: number): number => Math.round(bytes / 104_857.6) / 10
 
 /**
  * A call reads what the background found, asks the database and the two folders, starts no process and walks no folder.
@@ -75,6 +72,7 @@ export function createHealth(deps: HealthDeps): Health {
   const { clock, db, layout } = deps
   const startedAt = clock.now().getTime()
   const background = createBackground(deps)
+  const info = createInfo(deps, background)
   const asking = new Map<string, Promise<Counts>>()
 
   async function readCounts(viewer: Viewer): Promise<Counts> {
@@ -127,6 +125,23 @@ export function createHealth(deps: HealthDeps): Health {
     return { ok: true, jobs: jobs.map(job => ({ ...job, paused: job.next_run === null })) } as Probe
   }
 
+  const readDisk = (): Promise<Space | { readonly error: string }> =>
+    space(layout.root).catch((error: unknown) => ({ error: publicReason(error) }))
+
+  /** Whether the disk has the room that the settings ask for. */
+  function probeDisk(disk: Space | { readonly error: string }): Probe {
+    if ('error' in disk) return { ok: false, error: disk.error }
+    const limits = deps.diskLimits()
+    const level = levelOf(disk, limits)
+    const error = {
+      fine: undefined,
+      filling: `${disk.used_pct} % of the disk are used`,
+      stopped: `${disk.free_gb} GB are free; below ${limits.min_free_disk_gb} GB uploads are refused`,
+    }[level]
+    const facts = { level, used_pct: disk.used_pct, free_gb: disk.free_gb, ...limits }
+    return error === undefined ? { ok: true, ...facts } : { ok: false, error, ...facts }
+  }
+
   function warnings(viewer: Viewer): string[] {
     const { probes, stuck, dataWarning, catalogueWarning } = background.seen()
     const said = [...(deps.warnings?.(viewer) ?? [])]
@@ -143,73 +158,18 @@ export function createHealth(deps: HealthDeps): Health {
     return said
   }
 
-  async function info(viewer: Viewer, counts: Counts | undefined): Promise<Record<string, unknown>> {
-    const { sizes } = background.seen()
-    const whole = { blobs: sizes['pool']?.files ?? 0, bytes: sizes['pool']?.bytes ?? 0 }
-    const pool = seesAll(viewer) ? whole : (counts?.pool ?? { blobs: 0, bytes: 0 })
-    const disk = await space(layout.root).catch((error: unknown) => ({ error: publicReason(error) }))
-    const { leader, started } = deps.scheduler()
-    const { id, shared } = deps.instance
-    const trouble = deps.instance.trouble?.()
-    // neither decides over health: without an answer they are left out
-    const [others, backups] = await Promise.all([
-      deps.replicas?.().catch(() => undefined),
-      deps.backups?.().catch(() => undefined),
-    ])
-    return {
-      packages: {
-        ok: counts !== undefined,
-        total_manifests: counts === undefined ? null : packagesIn(counts),
-        pool_files: pool.blobs,
-        pool_size_mb: mb(pool.bytes),
-        by_format: Object.fromEntries(deps.formats.map(format => [format, counts?.formats[format] ?? 0])),
-      },
-      storage: {
-        ok: 'free_gb' in disk,
-        ...('free_gb' in disk ? { free_gb: disk.free_gb, total_gb: disk.total_gb, used_pct: disk.used_pct } : disk),
-        dirs: Object.fromEntries(
-          Object.entries(deps.dirs).map(([name, path]) => [
-            name,
-            // the size of a folder reveals how much is hidden in it
-            {
-              path,
-              size_mb: sizes[name] && (seesAll(viewer) || !OF_PACKAGES.has(name)) ? mb(sizes[name].bytes) : null,
-            },
-          ]),
-        ),
-      },
-      license: { ok: true, ...deps.license() },
-      setup: { ok: counts !== undefined, setup_done: (counts?.admins ?? 0) > 0 },
-      ha: {
-        ok: true,
-        is_leader: leader,
-        instance_id: id,
-        scheduler_active: leader && started,
-        ...(others === undefined ? {} : { replicas: others }),
-        job_state_backend: { scan: shared, install: shared, mirror: shared, sync: shared, sse: shared, logs: shared },
-      },
-      cache_backend: {
-        ok: trouble === undefined,
-        backend: shared === 'redis' ? 'redis' : 'memory',
-        ...(trouble === undefined ? {} : { error: trouble }),
-      },
-      ...(backups === undefined ? {} : { backups: { ok: true, ...backups } }),
-      warnings: warnings(viewer),
-    }
-  }
-
   return {
     start: async () => {
       for (const folder of [layout.manifests, layout.pool, layout.audit]) await mkdir(folder, { recursive: true })
       await background.start()
     },
     stop: () => background.stop(),
-    report: async viewer => {
-      const { critical, counts } = await look(viewer)
+    report: async reader => {
+      const [{ critical, counts }, disk] = await Promise.all([look(reader), readDisk()])
       const checks = {
-        critical,
-        non_critical: { ...background.seen().probes, scheduler: scheduler() },
-        info: await info(viewer, counts),
+        critical: withRemedies({ ...critical }),
+        non_critical: withRemedies({ ...background.seen().probes, scheduler: scheduler(), disk: probeDisk(disk) }),
+        info: { ...(await info(reader, { counts, disk })), warnings: warnings(reader) },
       }
       const failed = Object.values(critical).some((probe: Probe) => !probe.ok)
       const weak = Object.values(checks.non_critical).some(probe => !probe.ok)
@@ -232,7 +192,7 @@ export function createHealth(deps: HealthDeps): Health {
         ready: failing.length === 0,
         status: failing.length === 0 ? 'ok' : 'not_ready',
         timestamp: isoNow(clock),
-        checks: critical,
+        checks: withRemedies({ ...critical }),
         ...(failing.length === 0 ? {} : { failing }),
         ...(step === undefined ? {} : { starting: step }),
       }

@@ -1,11 +1,14 @@
 import { constants } from 'node:fs'
-import { access, stat, statfs } from 'node:fs/promises'
+import { access, stat } from 'node:fs/promises'
+import { space } from '../../lib/disk-space.ts'
 import { systemErrorInWords } from '../../lib/system-errors.ts'
 
 /** The result that all probes share. */
 export interface Probe {
   readonly ok: boolean
   readonly error?: string
+  /** The way out, where it is not well. */
+  readonly remedy?: string
 }
 
 export interface DiskProbe extends Probe {
@@ -19,8 +22,6 @@ export interface DiskProbe extends Probe {
 const LEAST_FREE_BYTES = 16 * 1024 * 1024
 /** Likewise of files: an upload makes some twenty. */
 const LEAST_FREE_FILES = 200
-const GB = 1024 ** 3
-const rounded = (value: number): number => Math.round(value * 100) / 100
 
 /** The public part of an error. Its message may hold an address or a path. */
 export const publicReason = (error: unknown): string => systemErrorInWords(error) ?? 'it failed'
@@ -41,35 +42,12 @@ export async function within<T extends Probe>(
   }
 }
 
-/** The figures of `df` for a disk. */
-export interface Space {
-  readonly freeBytes: number
-  /** How many more can be made; undefined where the disk sets no number. */
-  readonly freeFiles: number | undefined
-  readonly free_gb: number
-  readonly total_gb: number
-  readonly used_pct: number
-}
-
-/** Free and total space around a folder, as `df` counts it for users other than root. */
-export async function space(path: string): Promise<Space> {
-  const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path)
-  const used = blocks - bfree
-  return {
-    freeBytes: bavail * bsize,
-    freeFiles: files > 0 ? ffree : undefined,
-    free_gb: rounded((bavail * bsize) / GB),
-    total_gb: rounded((blocks * bsize) / GB),
-    used_pct: used + bavail === 0 ? 0 : Math.round((used / (used + bavail)) * 1000) / 10,
-  }
-}
-
 /** A folder that must be there, writable and not full. Writes nothing. */
 export async function probeFolder(path: string): Promise<DiskProbe> {
   try {
     if (!(await stat(path)).isDirectory()) return { ok: false, path, error: 'ENOTDIR' }
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
-    const { freeBytes, freeFiles = Infinity, ...sizes } = await space(path)
+    const { freeBytes, freeFiles = Infinity, usedBytes: _, ...sizes } = await space(path)
     if (freeBytes < LEAST_FREE_BYTES) return { ok: false, path, ...sizes, error: 'the disk is full' }
     if (freeFiles < LEAST_FREE_FILES)
       return { ok: false, path, ...sizes, error: 'the disk takes no more files: it has no inodes left' }

@@ -1,4 +1,4 @@
-import type { Principal } from '../../core/access.ts'
+import { allows, type Principal } from '../../core/access.ts'
 import type { Repositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import { within } from './probes.ts'
@@ -9,6 +9,12 @@ export interface PublicViewerDeps {
   /** Codenames hidden from an account, or from callers who are not signed in. */
   readonly hiddenFrom: (who: Principal | undefined) => Promise<readonly string[]>
   readonly repositories: Pick<Repositories, 'all'>
+}
+
+/** Who reads a report. */
+export interface Reader extends Viewer {
+  /** Whether facts of the machine are shown: to auditors, maintainers and admins. */
+  readonly seesMachine?: boolean
 }
 
 const PATIENCE_MS = 1_000
@@ -33,14 +39,15 @@ export function createPublicViewer({
   authenticate,
   hiddenFrom,
   repositories,
-}: PublicViewerDeps): (authorization: string | undefined) => Promise<Viewer> {
+}: PublicViewerDeps): (authorization: string | undefined) => Promise<Reader> {
   const identify = async (header: string): Promise<Principal | undefined> =>
     // an invalid or unsuitable credential counts as none
     authenticate(header).catch(() => undefined)
   return async authorization => {
     const seen = await within(PATIENCE_MS, async () => {
       const who = authorization === undefined ? undefined : await identify(authorization)
-      return { ok: true, viewer: { hidden: await hiddenFrom(who) } }
+      const hidden = await hiddenFrom(who)
+      return { ok: true, viewer: allows('auditor+', who?.role) ? { hidden, seesMachine: true } : { hidden } }
     })
     return 'viewer' in seen ? seen.viewer : { hidden: repositories.all().map(one => one.codename) }
   }

@@ -118,6 +118,7 @@ export const supplierVexHandlers: Handlers<typeof supplierVex, SupplierVexRouteD
     const found = await target(deps, who, input)
     const { file } = await readBody(raw, {
       spool: deps.spool,
+      isUrgent: true, // it is a decision
       known: Object.keys(VEX_FORM.properties),
       limitBytes: MAX_VEX,
       setting: 'none',

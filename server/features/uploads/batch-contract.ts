@@ -85,6 +85,7 @@ export const batches = contract({
       'batch_full',
       'upload_incomplete',
       'storage_full',
+      'uploads_stopped',
       'missing_field',
       'unknown_distribution',
       'distribution_retired',

@@ -59,7 +59,7 @@ async function readText({ body, filename }: Member): Promise<string> {
 
 /** Ends the whole request: more files would fail in the same way, or cannot be read. */
 const isEnd = (error: unknown): boolean =>
-  isRefusal(error, 'upload_incomplete') || isRefusal(error, 'storage_full') || !isRefusal(error)
+  !isRefusal(error) || ['upload_incomplete', 'storage_full', 'uploads_stopped'].includes(error.code)
 
 /** One request with many files: takes them one by one and keeps their fates in order. */
 function createBatch(deps: BatchDeps, { raw, who, viewer, query }: BatchInput) {

@@ -9,6 +9,7 @@ const FAILS = [
   'upload_incomplete',
   'upload_too_large',
   'storage_full',
+  'uploads_stopped',
   'missing_field',
   'unknown_distribution',
   'unknown_format',

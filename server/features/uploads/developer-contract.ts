@@ -75,6 +75,7 @@ export const developerUploads = contract({
       'upload_incomplete',
       'upload_too_large',
       'storage_full',
+      'uploads_stopped',
       'incoming_full',
       'unknown_distribution',
       'distribution_retired',

@@ -136,7 +136,7 @@ export function createWatchedFolder({ spool, settings, uploads, clock, log }: Wa
         await rm(join(folder, name), { force: true })
     } catch (error) {
       // a full disk is no fault of the upload, which stays for the next run
-      if (!isRefusal(error) || error.code === 'storage_full') throw error
+      if (!isRefusal(error) || error.code === 'storage_full' || error.code === 'uploads_stopped') throw error
       if (announced !== undefined || age > ARRIVING_MS)
         await reject(folder, [filename, ...(announced?.files ?? []).map(file => file.name)], error.message)
     } finally {

@@ -55,7 +55,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
   ['People', ['ldap', 'oidc']],
   ['Messages', ['email', 'notifications']],
   ['Gate', ['validation', 'upload_limits', 'cve_policy', 'script_policy', 'review', 'engines', 'security', 'clamav']],
-  ['Repositories', ['signing', 'downloads']],
+  ['Repositories', ['signing', 'downloads', 'disk', 'retention']],
 ]
 const TITLES: Readonly<Record<string, string>> = {
   [GENERAL]: 'General',
@@ -75,6 +75,8 @@ const TITLES: Readonly<Record<string, string>> = {
   clamav: 'Antivirus data',
   signing: 'Signing',
   downloads: 'Downloads',
+  disk: 'Disk',
+  retention: 'Audit log',
 }
 const WORDS: Readonly<Record<string, string>> = {
   smtp: 'SMTP',

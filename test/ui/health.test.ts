@@ -1,0 +1,175 @@
+import type { Page, Route } from 'playwright-core'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { noBrowser } from './support/browser.ts'
+import { people } from './support/people.ts'
+
+const GONE = 'The database does not answer: no connection.'
+const HOST = {
+  ok: true,
+  collected_at: '2026-11-23T15:00:00.000Z',
+  uptime_seconds: 3_542_400,
+  cores: 4,
+  load: { one: 0.62, five: 0.5, fifteen: 0.4, per_core: 0.16 },
+  memory: { total_mb: 16_384, available_mb: 8_192, used_pct: 50, limit_mb: 2_048 },
+  swap: null,
+  disks: [
+    { holds: ['packages', 'logs'], free_gb: 548.2, total_gb: 960, used_pct: 42.9 },
+    { holds: ['database'], free_gb: null, total_gb: null, used_pct: null, why: 'It is looked at where it runs.' },
+  ],
+  temperature_c: null,
+  unknown: {},
+}
+const FORECAST = {
+  days_until_full: 456,
+  days_until_uploads_stop: 450,
+  bytes_per_day: 1_200_000_000,
+  samples: 14,
+  since: '2026-11-09T00:00:00.000Z',
+  why: null,
+}
+
+type Report = Record<string, unknown> & {
+  checks: Record<'critical' | 'non_critical' | 'info', Record<string, Record<string, unknown>>>
+}
+
+describe.skipIf(noBrowser !== undefined)('health in the console', () => {
+  let page: Page
+  let real: Report
+  const team = people(stage => {
+    page = stage.page
+  })
+  const { asAdmin, signIn, addUser, isFine } = team
+  const row = (name: string) => page.getByRole('listitem').filter({ hasText: name })
+  const card = (name: string | RegExp) => page.getByRole('region', { name })
+  /** Answers with the real report, changed. */
+  async function tell(change: (report: Report) => void, status = 200): Promise<void> {
+    const report = structuredClone(real)
+    change(report)
+    await page.route(
+      url => url.pathname === '/health',
+      (route: Route) => route.fulfill({ status, contentType: 'application/json', body: JSON.stringify(report) }),
+    )
+  }
+  beforeAll(async () => {
+    await addUser('rui', 'reader')
+  })
+  beforeEach(async () => {
+    real = (await (await fetch(`${team.daemon.url}/health`)).json()) as Report
+  })
+
+  test('what nobody could look at is unknown, not good, and no backup is something to do, with its screen', async () => {
+    await tell(({ checks: { info } }) => {
+      for (const name of ['host', 'forecast', 'reserve']) delete info[name]
+    })
+    await asAdmin('#/health')
+    for (const name of ['The report does not say when it is full', 'Reserve file'])
+      expect(await row(name).getAttribute('data-state')).toBe('unknown')
+    await card('Machine').getByText('The report says nothing of it').waitFor()
+    await page.getByText('unknown', { exact: true }).first().waitFor()
+    await page.getByRole('heading', { name: /^It works, with \d+ things to do$/ }).waitFor()
+    const backup = card('Backup needs attention')
+    await backup.getByText('Make one, and set when they are made by themselves.').waitFor()
+    await isFine()
+    await backup.getByRole('link', { name: 'Backups' }).press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Backups' }).waitFor()
+  })
+
+  test('disks, forecast, machine and the next jobs are shown as the report has them', async () => {
+    await tell(({ checks: { info } }) => {
+      info.host = HOST
+      info.forecast = FORECAST
+      info.reserve = {
+        state: 'kept',
+        wanted_mb: 512,
+        kept_mb: 512,
+        given_back_at: null,
+        given_back_by: null,
+        why: null,
+      }
+      info.backups = { ok: true, count: 3, last_backup: new Date().toISOString(), last_proved_restore: null }
+    })
+    await asAdmin('#/health')
+    const disks = card('Disks')
+    await disks.getByText('Packages and logs').waitFor()
+    expect((await disks.innerText()).replaceAll(/\s+/g, ' ')).toMatch(
+      /548 GB free of 960 .*It is looked at where it runs\..*Full in about 15 months uploads stop in about 15 months; 1.2 GB more a day.*512 MB kept for a full disk/,
+    )
+    expect(await disks.getByRole('img', { name: '42.9 % used' }).count()).toBe(1)
+    const machine = (await card('Machine').innerText()).replaceAll(/\s+/g, ' ')
+    expect(machine).toContain('0.62, 0.5, 0.4 over 1, 5 and 15 minutes; 4 cores')
+    expect(machine).toContain('8 GB free of 16; this process may have 2')
+    expect(machine).toContain('The machine shows no sensor.')
+    expect(await card('Next by the clock').locator('tbody tr').count()).toBe(6)
+    await card('Proved restore needs attention').getByText('Prove the newest one: nothing here changes.').waitFor()
+    await isFine()
+  })
+
+  test('a check that fails says cause and remedy, and an unhealthy service is not called well', async () => {
+    await tell(report => {
+      report.status = 'unhealthy'
+      Object.assign(report.checks.critical.manifest_db ?? {}, {
+        ok: false,
+        error: GONE,
+        remedy: 'Check that PostgreSQL runs.',
+      })
+    }, 503)
+    await asAdmin('#/health')
+    await page.getByRole('heading', { name: 'A check fails without which nothing is served' }).waitFor()
+    const problem = card('Package database needs attention')
+    await problem.getByText(GONE).waitFor()
+    await problem.getByText('Check that PostgreSQL runs.').waitFor()
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await isFine()
+  })
+
+  test('a full disk is urgent, and says so with days and with what to delete', async () => {
+    await tell(({ checks: { info } }) => {
+      info.forecast = { ...FORECAST, days_until_full: 12, days_until_uploads_stop: 0 }
+      info.reserve = {
+        state: 'missing',
+        wanted_mb: 512,
+        kept_mb: 0,
+        given_back_at: '2026-11-23T14:00:00.000Z',
+        given_back_by: 'p.raman',
+        why: 'There is too little room for it.',
+      }
+    })
+    await asAdmin('#/health')
+    const disk = card('Disk needs attention')
+    await disk.getByText('Full in about 12 days').waitFor()
+    await disk.getByText('uploads stop now', { exact: false }).waitFor()
+    await card('Reserve file needs attention').getByText('There is too little room for it.').waitFor()
+    await disk.getByRole('link', { name: 'What nobody fetches' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Downloads' }).waitFor()
+  })
+
+  test('a reader reads the report, and is told what only others may do', async () => {
+    await signIn('rui', '#/health')
+    const right = card('Put right')
+    for (const name of ['Rebuild', 'Save'])
+      expect(await right.getByRole('button', { name }).getAttribute('aria-disabled')).toBe('true')
+    await isFine()
+  })
+
+  test('an error keeps what was read, with code and request, and asking again mends it', async () => {
+    await asAdmin('#/health')
+    await page.getByRole('heading', { name: 'Must work' }).waitFor()
+    await page.route(
+      url => url.pathname === '/health',
+      route =>
+        route.fulfill({
+          status: 500,
+          contentType: 'application/json',
+          headers: { 'x-request-id': 'r-17' },
+          body: JSON.stringify({ detail: 'Something went wrong here.', code: 'internal' }),
+        }),
+    )
+    await page.getByRole('button', { name: 'Ask again' }).press('Enter')
+    await page.getByText('Something went wrong here.').waitFor()
+    expect(await page.getByRole('alert').innerText()).toMatch(/internal, request\s+r-17/)
+    await page.getByRole('heading', { name: 'Must work' }).waitFor()
+    await page.unrouteAll()
+    await page.getByRole('button', { name: 'Try again' }).press('Enter')
+    await page.getByRole('alert').waitFor({ state: 'detached' })
+  })
+})

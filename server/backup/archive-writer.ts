@@ -9,7 +9,7 @@ import { MANIFEST, SIGNATURE, type Member } from './archive-manifest.ts'
 import { END, fileHeader, padding } from './tar-writer.ts'
 
 /** 64 MB for scrypt, where age takes 256 by default: a small machine makes backups, too. age reads any up to 22. */
-const SCRYPT_WORK_FACTOR = 16
+export const SCRYPT_WORK_FACTOR = 16
 
 /** Encrypts as `age --passphrase` does. Source: age-encryption.org/v1. */
 async function encrypted(plain: Readable, passphrase: string): Promise<Readable> {

@@ -8,6 +8,7 @@ import { fail } from '../core/errors.ts'
 import type { Layout } from '../files/layout.ts'
 import { fsyncFolder } from '../lib/atomic.ts'
 import type { Clock } from '../lib/clock.ts'
+import { inLanes } from '../lib/in-lanes.ts'
 import { listFiles } from '../lib/list-files.ts'
 import type { Signer } from '../signing/signer.ts'
 import { archiveName, type ArchiveManifest, type Member } from './archive-manifest.ts'
@@ -82,8 +83,10 @@ async function pin({ root }: Pick<Layout, 'root'>, folder: string, withSecrets: 
     .flat()
     .map(path => relative(root, path))
     .filter(path => !PASSING.test(path))
-  await inLanes([...new Set(paths.map(dirname))], path => mkdir(join(folder, path), { recursive: true, mode: 0o700 }))
-  await inLanes([...paths, ...SINGLE], path =>
+  await inLanes(LANES, [...new Set(paths.map(dirname))], path =>
+    mkdir(join(folder, path), { recursive: true, mode: 0o700 }),
+  )
+  await inLanes(LANES, [...paths, ...SINGLE], path =>
     path.startsWith('audit/')
       ? copyFile(join(root, path), join(folder, path))
       : linkOrCopy(join(root, path), join(folder, path)),
@@ -91,14 +94,7 @@ async function pin({ root }: Pick<Layout, 'root'>, folder: string, withSecrets: 
 }
 
 /** Packages cannot change while files are pinned: the disk is asked for many at once. */
-async function inLanes(paths: readonly string[], work: (path: string) => Promise<unknown>): Promise<void> {
-  const waiting = [...paths].reverse()
-  await Promise.all(
-    Array.from({ length: 32 }, async () => {
-      for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) await work(path)
-    }),
-  )
-}
+const LANES = 32
 
 /** Bytes of the pinned files. */
 async function sizeOf(paths: readonly string[]): Promise<number> {

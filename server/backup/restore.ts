@@ -85,9 +85,9 @@ async function headerIn(folder: string): Promise<DumpHeader> {
 }
 
 /** @throws BadArchive where the disk lacks room for a second copy of everything */
-async function refuseFull(root: string, source: BackupSource): Promise<void> {
+async function refuseFull(root: string, source: BackupSource, passphrase: string): Promise<void> {
   const { bavail, bsize } = await statfs(root)
-  const needs = (await source.sizeBytes()) * 1.1
+  const needs = (await source.sizeBytes(passphrase)) * 1.1
   if (bavail * bsize < needs)
     throw new BadArchive(
       `The archive needs ${Math.ceil(needs / 1e6)} MB beside what is there, and ${Math.floor((bavail * bsize) / 1e6)} MB are free in ${root}. Make room, then restore again.`,
@@ -158,7 +158,7 @@ function checkRead(read: ReadArchive, header: DumpHeader): void {
  * @throws BadArchive, and the errors of disk and database
  */
 export async function restore({ root, source, passphrase, client, signal, say }: RestoreOptions): Promise<Restored> {
-  await refuseFull(root, source)
+  await refuseFull(root, source, passphrase)
   const staging = join(root, STAGING)
   await rm(staging, { recursive: true, force: true })
   await mkdir(staging, { mode: 0o700 })

@@ -12,7 +12,7 @@ export interface ReadOptions {
 /** Where a backup is read from: an archive on this disk, or a snapshot on a target. */
 export interface BackupSource {
   /** About how many bytes lie on the disk once it is read. */
-  sizeBytes(): Promise<number>
+  sizeBytes(passphrase: string): Promise<number>
   /**
    * Reads all of it and compares each member with the manifest.
    * @throws BadArchive, and the errors of the disk; then `to` holds a part

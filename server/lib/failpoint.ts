@@ -30,6 +30,8 @@ export const RARE_FAILPOINTS = [
   'restore:before-commit',
   'restore:after-commit',
   'restore:between-places',
+  'target:after-blob',
+  'target:before-snapshot',
 ] as const
 export type Failpoint = (typeof FAILPOINTS)[number] | (typeof RARE_FAILPOINTS)[number]
 

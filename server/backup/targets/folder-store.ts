@@ -34,6 +34,13 @@ async function* piecesOf(path: string): AsyncGenerator<Buffer> {
   }
 }
 
+/** Removes a folder. @returns false where there is more in it */
+const isEmptied = (folder: string): Promise<boolean> =>
+  rmdir(folder).then(
+    () => true,
+    () => false,
+  )
+
 /**
  * A directory as a target: a USB disk, a share. The directory itself is never made: where it is missing, nothing is
  * mounted.
@@ -119,7 +126,7 @@ export function createFolderStore(address: string): TargetStore {
     remove: key =>
       inWords(address, async () => {
         await rm(at(key), { force: true })
-        await rmdir(dirname(at(key))).catch(() => undefined) // there is more in it
+        for (let above = dirname(key); above !== '.'; above = dirname(above)) if (!(await isEmptied(at(above)))) return
       }),
     now: () =>
       inWords(address, async () => {

@@ -3,10 +3,12 @@ import { countSigned } from './catalog/queries/signed-by.ts'
 import { createClientFacts } from './compose/client-facts.ts'
 import { composeDirectory } from './compose/directory.ts'
 import { layFoundation, type Foundation } from './compose/foundation.ts'
+import { watchForRestore } from './compose/end-restore.ts'
 import { openLogs } from './compose/logs.ts'
 import { followChanges } from './compose/follow-changes.ts'
 import { repair } from './compose/repair.ts'
 import { sweepUploads } from './compose/replication.ts'
+import type { ComposeOptions, Service } from './compose/service.ts'
 import type { Feature, Part } from './core/feature.ts'
 import { ALL_SEEING } from './core/viewer.ts'
 import { handleDebts } from './db/outbox.ts'
@@ -71,20 +73,6 @@ import { enrich as enrichFindings, missingOf } from './scanners/enrich.ts'
 import type { Scanners } from './scanners/index.ts'
 import { createOutlived } from './signing/signed-by-retired-keys.ts'
 import { composeVulnDb } from './vulndb/compose.ts'
-
-/** The running service. */
-export interface Service {
-  /** Listens, repairs, and resolves when every request can be served; the trees are served before that. */
-  start(): Promise<{ readonly url: string; readonly needsSetup: boolean }>
-  /** Refuses new requests, finishes uploads and publications, closes everything. */
-  stop(): Promise<void>
-}
-
-export interface ComposeOptions {
-  readonly uiFolder: string
-  /** Engines instead of the built-in ones, for tests: they stand for the outside world. */
-  readonly engines?: Partial<Scanners>
-}
 
 /** The foundation with a log of its own: its lines carry the name of the part. */
 const named = (base: Foundation, component: string): Foundation => ({ ...base, log: base.log.of(component) })
@@ -288,15 +276,19 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
 }
 
 /** Builds everything by hand, in the order of the layers; this list is the architecture. */
-export async function compose(env: Env, { uiFolder, engines = {} }: ComposeOptions): Promise<Service> {
-  await needAddress(env)
-  const logs = openLogs(env)
+export async function compose(
+  env: Env,
+  { uiFolder, lasting, onRestore = () => undefined, engines = {} }: ComposeOptions,
+): Promise<Service> {
+  if (lasting === undefined) await needAddress(env)
+  const logs = lasting?.logs ?? openLogs(env)
   const { log } = logs
   const base = await layFoundation(env, log)
   const verbs = await composeVerbs(env, base, engines)
   const { features, setup, auth, access, uploads, downloads, health, scheduler } = composeFeatures(env, base, verbs)
   const http = composeHttp({
     ...env,
+    listener: lasting?.listener,
     ...named(base, 'http'),
     aside: logs.aside,
     leads: base.leadership.leads,
@@ -351,6 +343,13 @@ export async function compose(env: Env, { uiFolder, engines = {} }: ComposeOptio
     for (const one of [scheduler, worker, outbox]) await one.stop()
   }
 
+  const watch = watchForRestore(base.layout.root, onRestore)
+  async function stopParts(): Promise<void> {
+    watch.stop()
+    for (const part of [uploads, downloads, scheduler, worker, vulndb, review, health, outbound, outbox, trees, base])
+      await part.stop?.()
+  }
+
   return {
     async start() {
       if (env.admin !== undefined) await setup.firstAdmin.provision(env.admin)
@@ -365,24 +364,17 @@ export async function compose(env: Env, { uiFolder, engines = {} }: ComposeOptio
       logs.onTreesFinished(downloads.soon)
       for (const part of parts) part.start?.()
       starting.finish()
+      watch.start()
       return { url, needsSetup: !(await setup.firstAdmin.exists()) }
     },
+    async hold(doing) {
+      const listener = await http.hold(doing)
+      await stopParts()
+      return { listener, logs }
+    },
     async stop() {
-      for (const part of [
-        http,
-        uploads,
-        downloads,
-        scheduler,
-        worker,
-        vulndb,
-        review,
-        health,
-        outbound,
-        outbox,
-        trees,
-        base,
-      ])
-        await part.stop?.()
+      await http.stop()
+      await stopParts()
       await logs.close()
     },
   }

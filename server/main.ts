@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { compose } from './compose.ts'
+import { run } from './compose/run.ts'
 import { EnvProblems, readEnv, type Env } from './env.ts'
 import { armFailpoint } from './lib/failpoint.ts'
 import { giveBackMemoryWhenIdle } from './lib/idle-memory.ts'
@@ -25,8 +25,9 @@ const env = readConfiguration()
 armFailpoint(process.env.GATEHOUSE_FAILPOINT)
 for (const warning of env.warnings) process.stderr.write(`${warning}\n`)
 
-const service = await compose(env, { uiFolder: join(import.meta.dirname, '..', 'ui', 'dist') }).catch(stopWith)
-const { url, needsSetup } = await service.start().catch(stopWith)
+const uiFolder = join(import.meta.dirname, '..', 'ui', 'dist')
+const service = await run(env, { uiFolder }, stopWith).catch(stopWith)
+const { url, needsSetup } = service
 
 let stopping = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

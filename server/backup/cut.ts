@@ -12,6 +12,7 @@ import { inLanes } from '../lib/in-lanes.ts'
 import { listFiles } from '../lib/list-files.ts'
 import type { Signer } from '../signing/signer.ts'
 import { archiveName, type ArchiveManifest, type Member } from './archive-manifest.ts'
+import { PUBLIC_KEYS } from './archive-signature.ts'
 import { writeArchive } from './archive-writer.ts'
 import { beginSnapshot, describeDump, dumpTable, type DumpHeader } from './dump.ts'
 
@@ -61,7 +62,8 @@ export interface WriteOptions {
 
 /** Folders that belong to a backup. Trees do not: they are made again from the pool. */
 const FOLDERS = ['pool', 'quarantine', 'manifests', 'documents', 'audit', 'security', 'keyring'] as const
-const SINGLE = ['settings.json', 'distributions.json'] as const
+/** The public keys are there for whoever checks the signature. */
+const SINGLE = ['settings.json', 'distributions.json', PUBLIC_KEYS] as const
 /** Below `security/`: what is under way. */
 const PASSING = /^security\/(?:waiting|feeds)\//
 

@@ -36,13 +36,14 @@ async function withoutForeignKeys(client: Client, schema: string, work: () => Pr
  * Makes the tables of a dump in a schema of its own, fills them, and brings them up to this release. Everything is in
  * the caller's transaction.
  * @param rowsOf  the rows of one table, as `dumpTable` gave them
- * @throws Error where rows are missing or do not fit
+ * @throws Error where rows are missing or do not fit, and the reason of `signal`
  */
 export async function loadDump(
   client: Client,
   schema: string,
   header: DumpHeader,
   rowsOf: (table: string) => Promise<Readable>,
+  signal?: AbortSignal,
 ): Promise<void> {
   const { then, first } = migrationsUpTo(header.migrations)
   await client.query(`create schema ${quoted(schema)}`)
@@ -55,7 +56,7 @@ export async function loadDump(
       // what a migration put in
       await client.query(`delete from ${quoted(name)}`)
       const into = client.query(copyStreams.from(`copy ${quoted(name)} (${columns.map(quoted).join(', ')}) from stdin`))
-      await pipeline(await rowsOf(name), into)
+      await pipeline(await rowsOf(name), into, signal === undefined ? {} : { signal })
       if (into.rowCount !== rows)
         throw new Error(`The backup has ${into.rowCount} rows of ${name} and says that it has ${rows}.`)
     }

@@ -1,238 +1,201 @@
-import { createReadStream, existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, statfs, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { mkdir, readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { createZstdDecompress } from 'node:zlib'
 import type { Client } from 'pg'
-import { fsyncFolder, writeAtomic } from '../lib/atomic.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { BadArchive, type ReadArchive } from './archive-reader.ts'
+import { checkSignature } from './archive-signature.ts'
 import { quoted, type DumpHeader } from './dump.ts'
 import { loadDump } from './load.ts'
+import {
+  analyze,
+  awaySince,
+  dropFresh,
+  listAway,
+  listBlobs,
+  schemaExists,
+  schemaNames,
+  swapBack,
+  swapSchemas,
+} from './restore-database.ts'
 import type { BackupSource } from './source.ts'
+import { awayFolder, putInPlace, refuseMounted, takeBack } from './restore-places.ts'
+import { readPlan, STAGING, writeOutcome, writePlan, type Plan, type RestoredBackup } from './restore-plan.ts'
 
-/** What a restore has done, or what a rehearsal would do. */
-export interface Restored {
-  readonly name: string
-  readonly created_at: string
-  readonly packages: number
-  readonly files: number
-  /** Whether the secrets came with it. */
-  readonly has_secrets: boolean
-  /** The schema that was before, kept for going back; undefined where nothing was there. */
-  readonly before: string | undefined
-}
-
-export interface RestoreOptions {
+/** A restore on its way. */
+export interface Staging {
   readonly root: string
   readonly source: BackupSource
   readonly passphrase: string
   /** A connection of its own, connected. */
   readonly client: Client
   readonly signal: AbortSignal
-  readonly say: (line: string) => void
+  /** What is being done, for people. */
+  readonly say: (line: string) => Promise<void> | void
+  readonly told?: (bytes: number) => void
 }
 
-const STAGING = '.restore'
-/** Whether a restore was begun and not ended. */
-export const isRestoring = (root: string): boolean => existsSync(join(root, STAGING))
-
-/** What a restore replaces. Trees go, too: the next start publishes them from the pool. */
-const PLACES = [
-  'pool',
-  'quarantine',
-  'manifests',
-  'documents',
-  'audit',
-  'security',
-  'keyring',
-  '.secrets',
-  'settings.json',
-  'distributions.json',
-  'trees',
-  'apt',
-  'rpm',
-  'apk',
-  'gpg.key',
-] as const
-const AWAY = /^before_restore_\d{14}$/
-
-/** What is to be done with the files once the database is restored; written before that. */
-interface Plan {
-  /** The schema of before: it is there if, and only if, the database was restored. */
-  readonly away: string
-  readonly has_secrets: boolean
-  /** What was staged: where it is gone, it was put in its place. */
-  readonly staged: readonly string[]
-}
-
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  )
+const DAYS_KEPT = 7
+const DAY_MS = 86_400_000
 
 const rowsFrom =
   (folder: string) =>
   async (table: string): Promise<Readable> => {
     const path = join(folder, 'database', `${table}.copy.zst`)
-    if (!(await exists(path))) throw new BadArchive(`The archive lacks the rows of ${table}.`)
+    await stat(path).catch(error => {
+      throw new BadArchive(`The archive lacks the rows of ${table}.`, error)
+    })
     return createReadStream(path).pipe(createZstdDecompress())
   }
 
-async function headerIn(folder: string): Promise<DumpHeader> {
-  return JSON.parse(await readFile(join(folder, 'database', 'tables.json'), 'utf8')) as DumpHeader
+/** @throws BadArchive where the archive says two different things of its database */
+async function headerIn(folder: string, { manifest }: ReadArchive): Promise<DumpHeader> {
+  const header = JSON.parse(await readFile(join(folder, 'database', 'tables.json'), 'utf8')) as DumpHeader
+  if (JSON.stringify(header) !== JSON.stringify(manifest.database))
+    throw new BadArchive('The archive says two different things of its database.')
+  return header
 }
 
 /** @throws BadArchive where the disk lacks room for a second copy of everything */
-async function refuseFull(root: string, source: BackupSource, passphrase: string): Promise<void> {
+async function refuseFull(root: string, size: number): Promise<void> {
   const { bavail, bsize } = await statfs(root)
-  const needs = (await source.sizeBytes(passphrase)) * 1.1
+  const needs = size * 1.1
   if (bavail * bsize < needs)
     throw new BadArchive(
       `The archive needs ${Math.ceil(needs / 1e6)} MB beside what is there, and ${Math.floor((bavail * bsize) / 1e6)} MB are free in ${root}. Make room, then restore again.`,
     )
 }
 
-/** Files of before lie here until somebody goes back, or seven days are over. */
-const awayFolder = (root: string, away: string): string => join(root, `.${away}`)
-
-/** Puts staged files in their places, and what was there aside. May be done again from any point. */
-async function place(root: string, { away, has_secrets, staged: wanted }: Plan): Promise<void> {
-  const staging = join(root, STAGING)
-  const aside = awayFolder(root, away)
-  await mkdir(aside, { recursive: true, mode: 0o700 })
-  for (const name of PLACES) {
-    if (name === '.secrets' && !has_secrets) continue
-    const [here, staged, before] = [join(root, name), join(staging, name), join(aside, name)]
-    const isStaged = await exists(staged)
-    if (wanted.includes(name) && !isStaged) continue // an earlier attempt put it there
-    if ((await exists(here)) && !(await exists(before))) await rename(here, before)
-    failpoint('restore:between-places')
-    if (isStaged) await rename(staged, here)
+/** Packages whose file is not among the staged ones. */
+async function countWithoutFile(client: Client, schema: string, staging: string): Promise<number> {
+  let missing = 0
+  for (const sha256 of await listBlobs(client, schema)) {
+    const places = [join('pool', sha256.slice(0, 2), sha256.slice(2, 4), sha256), join('quarantine', sha256)]
+    const found = await Promise.all(places.map(path => stat(join(staging, path)).catch(() => undefined)))
+    if (found.every(one => one === undefined)) missing++
   }
-  await fsyncFolder(root)
-  await rm(staging, { recursive: true, force: true })
+  return missing
 }
 
-async function schemaExists(client: Client, name: string): Promise<boolean> {
-  return (await client.query('select 1 from pg_namespace where nspname = $1', [name])).rowCount === 1
+/** Removes what was prepared and not decided. */
+export async function discardStaged(root: string, client: Client): Promise<void> {
+  if ((await readPlan(root)) !== undefined) return
+  await dropFresh(client)
+  await rm(join(root, STAGING), { recursive: true, force: true })
 }
 
 /**
- * Ends a restore that was cut short: finishes it where the database was restored, otherwise removes what it prepared.
- * @returns what was done; undefined where there was none
+ * Prepares a restore: reads all of the backup, compares it with its manifest, and loads its database beside the one of
+ * now. Nothing that anybody uses changes.
+ * @returns what `decide` needs. @throws BadArchive, and the errors of disk and database; then nothing of it is left
  */
-export async function finishRestore(root: string, client: Client): Promise<'finished' | 'undone' | undefined> {
+export async function stageBackup({ root, source, passphrase, client, signal, say, told }: Staging): Promise<{
+  readonly fresh: string
+  readonly away: string
+  readonly staged: readonly string[]
+  readonly backup: RestoredBackup
+}> {
+  await refuseMounted(root)
+  await refuseFull(root, await source.sizeBytes(passphrase))
   const staging = join(root, STAGING)
-  if (!(await exists(staging))) return undefined
-  const text = await readFile(join(staging, 'plan.json'), 'utf8').catch(() => undefined)
-  const plan = text === undefined ? undefined : (JSON.parse(text) as Plan)
-  if (plan !== undefined && (await schemaExists(client, plan.away))) {
-    await place(root, plan)
-    return 'finished'
-  }
-  await rm(staging, { recursive: true, force: true })
-  return 'undone'
-}
-
-/** The tables of one schema take the place of those of now, which go to another; in the caller's transaction. */
-async function swapSchemas(client: Client, fresh: string, away: string): Promise<void> {
-  await client.query(`alter schema public rename to ${quoted(away)}`)
-  await client.query(`alter schema ${quoted(fresh)} rename to public`)
-  const { rows } = await client.query<{ name: string }>(
-    `select extname as name from pg_extension where extnamespace = $1::regnamespace and extrelocatable`,
-    [away],
-  )
-  for (const { name } of rows) await client.query(`alter extension ${quoted(name)} set schema public`)
-}
-
-function checkRead(read: ReadArchive, header: DumpHeader): void {
-  if (JSON.stringify(header) !== JSON.stringify(read.manifest.database))
-    throw new BadArchive('The archive says two different things of its database.')
-}
-
-/**
- * Restores an archive into a root on which nobody runs. All of it is read and compared with its manifest, and its
- * database loaded beside the one of now, before anything changes; a failure leaves everything as it was.
- * @throws BadArchive, and the errors of disk and database
- */
-export async function restore({ root, source, passphrase, client, signal, say }: RestoreOptions): Promise<Restored> {
-  await refuseFull(root, source, passphrase)
-  const staging = join(root, STAGING)
-  await rm(staging, { recursive: true, force: true })
+  await discardStaged(root, client)
   await mkdir(staging, { mode: 0o700 })
   try {
-    say('reading the archive and comparing it with its manifest')
-    const read = await source.read({ passphrase, to: staging, signal })
-    const { manifest } = read
-    const header = await headerIn(staging)
-    checkRead(read, header)
+    await say('reading the backup and comparing it with its manifest')
+    const read = await source.read({ passphrase, to: staging, signal, told: (_, bytes) => told?.(bytes) })
+    const signed = await checkSignature(read, { staged: staging, root })
+    const header = await headerIn(staging, read)
     failpoint('restore:read')
-    const stamp = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
-    const plan: Plan = {
-      away: `before_restore_${stamp}`,
-      has_secrets: manifest.has_secrets,
-      staged: await readdir(staging),
-    }
+    const { name, created_at, packages, files, has_secrets } = read.manifest
+    const { fresh, away } = schemaNames(new Date())
+    await say(`loading ${packages} packages into the database`)
     await client.query('begin')
     try {
-      say(`loading ${manifest.packages} packages into the database`)
-      await loadDump(client, `restore_${stamp}`, header, rowsFrom(staging))
-      await swapSchemas(client, `restore_${stamp}`, plan.away)
-      await writeAtomic(join(staging, 'plan.json'), JSON.stringify(plan))
-      failpoint('restore:before-commit')
+      await loadDump(client, fresh, header, rowsFrom(staging), signal)
+      signal.throwIfAborted()
       await client.query('commit')
     } catch (error) {
       await client.query('rollback').catch(() => undefined)
       throw error
     }
-    failpoint('restore:after-commit')
-    say('putting the files in their places')
-    await place(root, plan)
-    const { name, created_at, packages, files, has_secrets } = manifest
-    return { name, created_at, packages, files: files.length, has_secrets, before: plan.away }
+    await analyze(client, fresh, header)
+    const without_file = await countWithoutFile(client, fresh, staging)
+    const staged = await readdir(staging)
+    return {
+      ...{ fresh, away, staged },
+      backup: { name, created_at, packages, files: files.length, has_secrets, signed, without_file },
+    }
   } catch (error) {
-    if ((await finishRestore(root, client).catch(() => undefined)) !== 'finished') throw error
-    throw new Error('The restore was finished, but did not end well.', { cause: error })
+    await discardStaged(root, client).catch(() => undefined) // the first error says more
+    throw error
   }
 }
 
-/** Goes back to what was before the last restore. @returns the name of its schema, or undefined where there was none */
-export async function undoRestore(root: string, client: Client): Promise<string | undefined> {
-  const { rows } = await client.query<{ name: string }>('select nspname as name from pg_namespace')
-  const [away] = rows
-    .map(({ name }) => name)
-    .filter(name => AWAY.test(name))
-    .sort()
-    .reverse()
+/** From here on the restore is done to its end, by whoever starts on this root. */
+export async function decide(root: string, plan: Plan): Promise<void> {
+  failpoint('restore:before-decision')
+  await writePlan(root, plan)
+}
+
+/** The last restore can be taken back until then. Times are ISO 8601. */
+export interface Undoable {
+  readonly away: string
+  readonly restored_at: string
+  readonly until: string
+}
+
+/** The newest restore that can be taken back; undefined where there is none. */
+export async function findUndoable(client: Client): Promise<Undoable | undefined> {
+  const away = (await listAway(client)).at(-1)
   if (away === undefined) return undefined
-  const aside = awayFolder(root, away)
-  await client.query('begin')
-  await swapSchemas(client, away, 'restore_undone')
-  await client.query('drop schema restore_undone cascade')
-  await client.query('commit')
-  for (const name of await readdir(aside).catch(() => [])) {
-    await rm(join(root, name), { recursive: true, force: true })
-    await rename(join(aside, name), join(root, name))
+  const restored_at = awaySince(away)
+  return { away, restored_at, until: new Date(Date.parse(restored_at) + DAYS_KEPT * DAY_MS).toISOString() }
+}
+
+async function swapDatabase(client: Client, plan: Plan): Promise<void> {
+  const isAway = await schemaExists(client, plan.away)
+  if (plan.do === 'undo') {
+    if (isAway) await swapBack(client, plan.away)
+    return
   }
-  await rm(aside, { recursive: true, force: true })
-  return away
+  if (isAway) return // an earlier attempt
+  if (!(await schemaExists(client, plan.fresh)))
+    throw new Error(
+      `The restore of ${plan.backup.name} was decided, and this database has not what it loaded. Set DATABASE_URL to the database that the restore began with.`,
+    )
+  await swapSchemas(client, plan.fresh, plan.away, () => failpoint('restore:before-commit'))
+}
+
+/**
+ * Does a restore that was decided, to its end, while nobody else works on the root and its database. May be done again
+ * from any point. @returns what was done; undefined where nothing was decided
+ */
+export async function carryOut(root: string, client: Client): Promise<Plan | undefined> {
+  const plan = await readPlan(root)
+  if (plan === undefined) return undefined
+  await swapDatabase(client, plan)
+  failpoint('restore:after-commit')
+  if (plan.do === 'restore') await putInPlace(root, plan)
+  else await takeBack(root, plan.away)
+  await writeOutcome(root, { plan, done_at: new Date().toISOString() })
+  await rm(join(root, STAGING), { recursive: true, force: true })
+  return plan
 }
 
 /** Removes what was before restores that are more than seven days old. */
 export async function forgetBefore(root: string, client: Client, now: Date): Promise<void> {
-  const oldest = new Date(now.getTime() - 7 * 86_400_000).toISOString().replace(/\D/g, '').slice(0, 14)
-  const { rows } = await client.query<{ name: string }>('select nspname as name from pg_namespace')
-  for (const { name } of rows) {
-    if (!AWAY.test(name) || name.slice(-14) > oldest) continue
+  const oldest = new Date(now.getTime() - DAYS_KEPT * DAY_MS).toISOString()
+  for (const name of await listAway(client)) {
+    if (awaySince(name) > oldest) continue
     await client.query(`drop schema ${quoted(name)} cascade`)
     await rm(awayFolder(root, name), { recursive: true, force: true })
   }
 }
 
 /**
- * Proves an archive: reads all of it, and loads its database in a schema of its own, which is taken back at the end.
+ * Proves a backup: reads all of it, and loads its database in a schema of its own, which is taken back at the end.
  * Nothing changes. @throws BadArchive, and the errors of disk and database
  */
 export async function rehearse({
@@ -240,24 +203,25 @@ export async function rehearse({
   passphrase,
   client,
   scratch,
+  root,
   signal,
-}: Pick<RestoreOptions, 'source' | 'passphrase' | 'client' | 'signal'> & {
-  readonly scratch: string
-}): Promise<Restored> {
+}: Pick<Staging, 'source' | 'passphrase' | 'client' | 'root' | 'signal'> & { readonly scratch: string }): Promise<
+  Omit<RestoredBackup, 'without_file'>
+> {
   await rm(scratch, { recursive: true, force: true })
   await mkdir(scratch, { recursive: true, mode: 0o700 })
   try {
     const read = await source.read({ passphrase, to: scratch, signal })
-    const header = await headerIn(scratch)
-    checkRead(read, header)
+    const signed = await checkSignature(read, { staged: scratch, root })
+    const header = await headerIn(scratch, read)
     await client.query('begin')
     try {
-      await loadDump(client, 'backup_drill', header, rowsFrom(scratch))
+      await loadDump(client, 'backup_drill', header, rowsFrom(scratch), signal)
     } finally {
       await client.query('rollback')
     }
     const { name, created_at, packages, files, has_secrets } = read.manifest
-    return { name, created_at, packages, files: files.length, has_secrets, before: undefined }
+    return { name, created_at, packages, files: files.length, has_secrets, signed }
   } finally {
     await rm(scratch, { recursive: true, force: true })
   }

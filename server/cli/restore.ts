@@ -1,7 +1,11 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { readFile } from 'node:fs/promises'
+import type { Client } from 'pg'
+import { printSigned } from '../backup/archive-signature.ts'
+import { carryOut, decide, discardStaged, findUndoable, stageBackup } from '../backup/restore.ts'
 import { archiveSource } from '../backup/source.ts'
-import { finishRestore, restore, undoRestore } from '../backup/restore.ts'
+import { STAGING, type RestoredBackup } from '../backup/restore-plan.ts'
 import { openClient, type DatabaseAddress } from '../db/db.ts'
 import { startEmbedded } from '../db/embedded.ts'
 import { EnvProblems, readEnv, type Env } from '../env.ts'
@@ -39,6 +43,8 @@ async function readWish(): Promise<Wish> {
   return { archive, undo: values.undo, passphrase }
 }
 
+/** In the audit log. */
+const BY = 'npm run restore'
 const WAY_OUT = 'Stop the service first: a restore replaces what it works on.'
 
 /** The database, while nobody else runs on the root. */
@@ -58,30 +64,47 @@ async function openAlone(env: Env): Promise<{ readonly address: DatabaseAddress;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
-async function run({ archive, undo, passphrase }: Wish): Promise<void> {
+async function restoreFrom(root: string, client: Client, { archive, passphrase }: Wish): Promise<RestoredBackup> {
+  const source = archiveSource(archive ?? '')
+  const { signal } = new AbortController()
+  const { backup, ...rest } = await stageBackup({ root, source, passphrase, client, signal, say })
+  const decided_at = new Date().toISOString()
+  await decide(root, { do: 'restore', by: BY, decided_at, backup, ...rest })
+  say('putting everything in its place')
+  await carryOut(root, client)
+  return backup
+}
+
+async function goBack(root: string, client: Client): Promise<void> {
+  const undoable = await findUndoable(client)
+  if (undoable === undefined) throw new Error('There is nothing to go back to: no restore in the last seven days.')
+  await mkdir(join(root, STAGING), { recursive: true, mode: 0o700 })
+  await decide(root, { do: 'undo', by: BY, decided_at: new Date().toISOString(), away: undoable.away })
+  await carryOut(root, client)
+  say('back to what was before the restore; start the service, and run npm run verify')
+}
+
+async function run(wish: Wish): Promise<void> {
   const env = readEnv(process.env, process.cwd())
   const { address, close } = await openAlone(env)
+  const root = env.reposRoot
   const client = openClient(address, { queryTimeoutMs: Infinity })
   client.on('error', () => undefined) // the statement under way says it
   try {
     await client.connect()
-    const earlier = await finishRestore(env.reposRoot, client)
-    if (earlier !== undefined) say(`a restore that was cut short was ${earlier}`)
-    if (undo) {
-      const away = await undoRestore(env.reposRoot, client)
-      if (away === undefined) throw new Error('There is nothing to go back to: no restore in the last seven days.')
-      say('back to what was before the restore; start the service, and run npm run verify')
+    const earlier = await carryOut(root, client)
+    if (earlier !== undefined) say(`the ${earlier.do} that was cut short is done now`)
+    await discardStaged(root, client)
+    if (wish.undo) {
+      // it may have been what was cut short
+      if (earlier?.do !== 'undo') await goBack(root, client)
       return
     }
-    const done = await restore({
-      root: env.reposRoot,
-      source: archiveSource(archive ?? ''),
-      passphrase,
-      client,
-      signal: new AbortController().signal,
-      say,
-    })
+    const done = await restoreFrom(root, client, wish)
     say(`restored: ${done.packages} packages of ${done.created_at}, ${done.files} files`)
+    say(printSigned(done.signed))
+    if (done.without_file > 0)
+      say(`${done.without_file} packages have no file in the backup: npm run verify names them.`)
     if (!done.has_secrets && env.settingsKey === undefined)
       say(
         'The archive is not encrypted, so the secrets are not in it. Signing keys and stored passwords open with the SETTINGS_ENCRYPTION_KEY, or the .secrets folder, of the service that made it.',

@@ -4,8 +4,7 @@ import { hostname } from 'node:os'
 import { DEFAULT_DISTRIBUTIONS } from '../core/default-distributions.ts'
 import { createRepositories } from '../core/repository.ts'
 import { createAppAddress } from '../http/app-address.ts'
-import { finishRestore, isRestoring } from '../backup/restore.ts'
-import { createDb, openClient, type DatabaseAddress, type Db } from '../db/db.ts'
+import { createDb, type DatabaseAddress, type Db } from '../db/db.ts'
 import { startEmbedded, type Embedded } from '../db/embedded.ts'
 import { migrate } from '../db/migrate.ts'
 import { createOutbox, FILES_LONGEST_MS } from '../db/outbox.ts'
@@ -40,6 +39,7 @@ import { SETTINGS } from '../settings/schema.ts'
 import { createSettings } from '../settings/store.ts'
 import { createKeyring } from '../signing/keyring.ts'
 import { createWorker } from '../work/worker.ts'
+import { endRestore } from './end-restore.ts'
 import { composeReplication, installationOf } from './replication.ts'
 import { createUploaderKeys } from '../signing/uploader-keys.ts'
 
@@ -58,6 +58,7 @@ async function openDatabase(
   const address = embedded ?? { url: env.databaseUrl ?? '' }
   const db = createDb(address)
   try {
+    await endRestore(layout.root, address, { alone: embedded !== undefined, log })
     await migrate(db)
   } catch (error) {
     await db.close()
@@ -65,19 +66,6 @@ async function openDatabase(
     throw env.databaseUrl === undefined ? error : databaseUnusable(env.databaseUrl, error)
   }
   return { db, embedded, address }
-}
-
-/** A restore that was cut short is finished before anything reads the files, or taken back. */
-async function endRestore(root: string, address: DatabaseAddress, log: RootLog): Promise<void> {
-  if (!isRestoring(root)) return
-  const client = openClient(address, { queryTimeoutMs: Infinity })
-  await client.connect()
-  try {
-    const how = await finishRestore(root, client)
-    if (how !== undefined) log.warn({ how }, 'a restore that was cut short has been ended')
-  } finally {
-    await client.end()
-  }
 }
 
 async function secretsOf(env: Env, layout: Layout): Promise<{ readonly jwt: string; readonly settings: string }> {
@@ -106,7 +94,6 @@ export async function layFoundation(env: Env, log: RootLog) {
   const alone = env.databaseUrl === undefined ? await lockRoot(layout.root) : undefined
   await openRoot(env.logFolder, 'LOG_FOLDER')
   const { db, embedded, address: databaseAddress } = await openDatabase(env, layout, log)
-  await endRestore(layout.root, databaseAddress, log)
   const secrets = await secretsOf(env, layout)
   const replication = composeReplication({ ...env, instance, db, log })
   const unlock = alone ?? (await joinRoot(layout.root, { ...replication, installation: await installationOf(db) }))

@@ -1,6 +1,10 @@
+import { readdir } from 'node:fs/promises'
+import { awaySince } from '../backup/restore-database.ts'
+import { dropOutcome, isRestored, readOutcome } from '../backup/restore-plan.ts'
 import { countByCodename, isEmpty } from '../catalog/queries/counts.ts'
 import { isRebuildUnfinished, type Rebuild } from '../catalog/rebuild.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
+import { FORMATS } from '../formats/index.ts'
 import type { KeyFollower } from '../publish/follow-keys.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import type { Outlived } from '../signing/signed-by-retired-keys.ts'
@@ -8,7 +12,7 @@ import type { Foundation } from './foundation.ts'
 
 export interface RepairNeeds extends Pick<
   Foundation,
-  'db' | 'outbox' | 'log' | 'repositories' | 'layout' | 'starting'
+  'db' | 'outbox' | 'log' | 'repositories' | 'layout' | 'starting' | 'audit'
 > {
   readonly keys: KeyFollower
   readonly publisher: Publisher
@@ -42,13 +46,40 @@ async function restore({ db, log, layout, starting, rebuild }: RepairNeeds): Pro
     )
 }
 
+/** Trees of distributions that the restored database does not have go, and the audit log says what was done. */
+async function followRestore({ db, outbox, repositories, layout, audit }: RepairNeeds): Promise<void> {
+  for (const entry of await readdir(layout.trees, { withFileTypes: true }).catch(() => []))
+    if (entry.isDirectory() && !entry.name.startsWith('.') && repositories.find(entry.name) === undefined)
+      for (const { id } of FORMATS) await outbox.owe(db, `distribution:${id}/${entry.name}`)
+  const outcome = await readOutcome(layout.root)
+  if (outcome === undefined) return
+  const { plan } = outcome
+  await audit.record({
+    action: 'BACKUP_RESTORE',
+    result: 'SUCCESS',
+    user: plan.by,
+    facts:
+      plan.do === 'restore'
+        ? {
+            kind: 'backup.restored',
+            backup: plan.backup.name,
+            packages: plan.backup.packages,
+            of: plan.backup.created_at,
+          }
+        : { kind: 'backup.undone', restored_at: awaySince(plan.away) },
+  })
+  await dropOutcome(layout.root)
+}
+
 /** Brings files and database together again after any end of the last run. */
 export async function repair(needs: RepairNeeds): Promise<void> {
-  const { db, outbox, keys, publisher, tellFixes, outlived, starting } = needs
+  const { db, outbox, layout, keys, publisher, tellFixes, outlived, starting } = needs
   starting.step('checking the trees')
   await keys.follow()
-  for (const codename of await publisher.repair())
+  const isForeign = isRestored(layout.root)
+  for (const codename of await publisher.repair({ isForeign }))
     for (const kind of ['publish', 'contents']) await outbox.owe(db, `${kind}:${codename}`)
+  if (isForeign) await followRestore(needs)
   await tellFixes()
   await outlived.look()
   await restore(needs)

@@ -42,7 +42,7 @@ export interface Row {
   /** The media types that a `file` may have; octets by default. */
   readonly types?: readonly [string, ...string[]]
   /** The status of success; 200 by default. */
-  readonly status?: 200 | 201 | 204
+  readonly status?: 200 | 201 | 202 | 204
   /** Other statuses with the same reply: 503 of a health report, for example. */
   readonly otherwise?: readonly (200 | 503)[]
   readonly fails?: readonly ErrorCode[]
@@ -50,8 +50,8 @@ export interface Row {
   readonly root?: true
   /** Of several replicas, the one that leads answers; others answer `passive_replica`, and a proxy asks the next. */
   readonly leader?: true
-  /** Answered while the service starts; the others answer `starting`. */
-  readonly early?: true
+  /** Answered while the service starts, `always`: in maintenance too; the others answer `starting` or `maintenance`. */
+  readonly early?: true | 'always'
   /**
    * A credential that is accepted beside access tokens. `basic` is for programs that know only HTTP Basic and show
    * people only the status line of an answer.

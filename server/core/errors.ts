@@ -42,6 +42,10 @@ export const ERRORS = {
     503,
     'The service is starting: {doing}. Try again in a few seconds. Clients get their packages meanwhile.',
   ],
+  maintenance: [
+    503,
+    'The service is in maintenance: {doing}. Try again in a few seconds. Clients get their packages meanwhile.',
+  ],
   database_gone: [503, 'The database does not answer. Try again in a moment.'],
   disk_full: [
     507,
@@ -256,6 +260,7 @@ export const ERRORS = {
     409,
     '{hostname} shows another host key, {offered}; trusted is {trusted}. Nothing was sent to it. An admin compares them at the machine and resets the key.',
   ],
+  nothing_to_undo: [409, 'There is nothing to go back to: no backup was restored here in the last seven days.'],
   job_not_found: [404, 'There is no job {id}.'],
   job_not_yours: [403, 'Job {id} was asked for by {owner}. Ask them, or a maintainer, to cancel it.'],
   clock_job_not_found: [404, 'The clock has no daily job {id}. The page Jobs and the schedule list them.'],

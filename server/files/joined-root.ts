@@ -68,6 +68,12 @@ export async function joinRoot(
   }
 }
 
+/** Whether a process runs on a root together with others. */
+export async function isJoined(root: string, watchMs = WATCH_MS): Promise<boolean> {
+  const running = (await joined(root)).map(({ path, holder }) => isRunning(path, holder, watchMs))
+  return (await Promise.all(running)).some(Boolean)
+}
+
 /** The processes of this machine that died on a root: their files are still there, and their numbers are not. */
 export async function deadHere(root: string): Promise<ReadonlySet<string>> {
   const here = (await joined(root)).filter(({ holder }) => holder.host === hostname() && holder.pid !== process.pid)

@@ -4,6 +4,7 @@ import { createListener, type Listener } from './listener.ts'
 import { createRateLimits } from './rate-limit.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Shared } from '../lib/replica-memory.ts'
+import type { Starting } from '../record/starting.ts'
 import type { Settings } from '../settings/store.ts'
 import type { Keyring } from '../signing/signer.ts'
 
@@ -15,12 +16,20 @@ export interface HttpNeeds extends Omit<AppDeps, 'limits' | 'uploadLimits' | 'bi
   readonly shared: Shared
   readonly settings: Pick<Settings, 'now'>
   readonly keyring: Pick<Keyring, 'keys' | 'publicKey'>
+  readonly starting: Pick<Starting, 'now' | 'maintain'>
+  /** One that is open already: of the service that this one takes over from. */
+  readonly listener?: Listener | undefined
 }
 
 /** The server on its port. */
 export interface HttpPart {
   /** @returns the URL to show. @throws when the address is taken */
   open(): Promise<string>
+  /**
+   * Serves trees only, as they are, while what is behind it stops; the listener goes to the next service. Requests that
+   * are under way have time to finish.
+   */
+  hold(doing: string): Promise<Listener>
   /** Accepts no new request and gives uploads time to finish. */
   stop(): Promise<void>
 }
@@ -29,18 +38,30 @@ const SWEEP_MS = 60_000
 
 /** Routes and trees behind one listener. */
 export function composeHttp(needs: HttpNeeds): HttpPart {
-  const { clock, shared, keyring, settings } = needs
+  const { clock, shared, keyring, settings, starting } = needs
+  let closed: ReadonlySet<string> | undefined
   const limits = createRateLimits(() => clock.now().getTime(), shared)
   const app = createApp({
     ...needs,
+    privateTrees: async () => closed ?? needs.privateTrees(),
     limits,
     uploadLimits: () => settings.now().upload_limits,
     binaryKey: async () => ((await keyring.keys()).length === 0 ? undefined : keyring.publicKey('binary')),
   })
-  const listener: Listener = createListener(app, needs)
+  const listener = needs.listener ?? createListener(app, needs)
   const sweeping = setInterval(() => limits.sweep(), SWEEP_MS)
   return {
-    open: () => listener.open(),
+    open: () => {
+      listener.serve(app)
+      return listener.open()
+    },
+    async hold(doing) {
+      closed = await needs.privateTrees() // the database is gone in a moment
+      starting.maintain(doing)
+      clearInterval(sweeping)
+      await listener.settle()
+      return listener
+    },
     async stop() {
       clearInterval(sweeping)
       await listener.close()

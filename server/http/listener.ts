@@ -12,6 +12,10 @@ export interface Address {
 export interface Listener {
   /** @returns the URL to show: a wildcard address is shown as localhost. @throws when the address is taken */
   open(): Promise<string>
+  /** Requests from now on are answered by another application. */
+  serve(handle: RequestListener): void
+  /** Cuts live streams, and gives requests that change something, and are under way, time to finish. */
+  settle(): Promise<void>
   /** Accepts no new request, cuts live streams, gives uploads time to finish. */
   close(): Promise<void>
 }
@@ -98,16 +102,30 @@ export function createListener(handle: RequestListener, { host, port }: Address,
     if (isAnswering || !socket.writable || error.code === 'ECONNRESET') socket.destroy()
     else refuseUnreadable(error, socket)
   })
-  server.on('request', handle) // after the line above, which must come before the headers of the answer
+  let current = handle
+  // after the line above, which must come before the headers of the answer
+  server.on('request', (req, res) => current(req, res))
+  let url: string | undefined
+  const isChanging = ({ req }: ServerResponse): boolean => req.method !== 'GET' && req.method !== 'HEAD'
   return {
+    serve: next => {
+      current = next
+    },
+    async settle() {
+      for (const res of open) if (isLive(res)) res.req.socket.destroy()
+      const changing = [...open].filter(isChanging)
+      const patience = new Promise<void>(resolve => setTimeout(resolve, PATIENCE_MS).unref())
+      await Promise.race([patience, Promise.all(changing.map(res => new Promise(ended => res.once('close', ended))))])
+    },
     open: () =>
       new Promise((resolve, reject) => {
+        if (url !== undefined) return resolve(url)
         server.once('error', (error: NodeJS.ErrnoException) => reject(unusable(host, port, error)))
         server.listen(port, host, () => {
           const { address, family, port: bound } = server.address() as AddressInfo
           const shown =
             address === '0.0.0.0' || address === '::' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
-          resolve(`http://${shown}:${bound}`)
+          resolve((url = `http://${shown}:${bound}`))
         })
       }),
     close: async () => {

@@ -115,7 +115,15 @@ function statusLine(error: unknown, otherwise: string): string {
 }
 
 /** Errors that may be over in a moment. */
-const SOON: ReadonlySet<string> = new Set<ErrorCode>(['starting', 'passive_replica', 'database_gone', 'too_many_files'])
+const SOON: ReadonlySet<string> = new Set<ErrorCode>([
+  'starting',
+  'maintenance',
+  'passive_replica',
+  'database_gone',
+  'too_many_files',
+])
+/** Errors that are no fault of the service. */
+const ORDERLY: ReadonlySet<string> = new Set<ErrorCode>(['starting', 'maintenance', 'passive_replica'])
 
 /** The only place that catches errors. Turns each into its answer, and logs internal faults once, with their cause. */
 export function catchProblems(log: Log) {
@@ -126,7 +134,7 @@ export function catchProblems(log: Log) {
       const requestId = String(ctx.state.requestId)
       if (ctx.res.destroyed || ctx.req.socket.destroyed) return // the client left: nobody to answer
       const problem = problemOf(error, { method: ctx.method, params: (ctx.params ?? {}) as object, query: ctx.query })
-      if (problem.status >= 500 && problem.code !== 'starting' && problem.code !== 'passive_replica')
+      if (problem.status >= 500 && !ORDERLY.has(problem.code))
         log.error({ err: error, request_id: requestId, method: ctx.method, path: ctx.path }, 'request failed')
       ctx.status = problem.status
       // package managers know only Basic: a tree has said so by now

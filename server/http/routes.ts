@@ -224,7 +224,8 @@ function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
     ctx.state.route = row.root === true ? path : `${API_PREFIX}${path}`
     ctx.state.isTool = row.also === 'basic'
     const step = starting.now()
-    if (step !== undefined && row.early !== true) fail('starting', { doing: printStep(step) })
+    if (step?.maintenance === true && row.early !== 'always') fail('maintenance', { doing: step.doing })
+    if (step !== undefined && row.early === undefined) fail('starting', { doing: printStep(step) })
     await next()
   }
   const answer = async (ctx: Context): Promise<void> => {

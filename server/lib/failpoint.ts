@@ -27,6 +27,7 @@ export const RARE_FAILPOINTS = [
   'rebuild:after-batch',
   'downloads:before-commit',
   'restore:read',
+  'restore:before-decision',
   'restore:before-commit',
   'restore:after-commit',
   'restore:between-places',

@@ -62,9 +62,11 @@ export interface Publisher {
    */
   rollback(codename: Codename, n: number, within: Within): Promise<RolledBack>
   /**
-   * Removes what a crash left and checks every live tree; @returns the distributions whose tree is to be built again
+   * Removes what a crash left and checks every live tree.
+   * @param of.isForeign  the trees are of another database: a backup was restored
+   * @returns the distributions whose tree is to be built again
    */
-  repair(): Promise<readonly Codename[]>
+  repair(of?: { readonly isForeign: boolean }): Promise<readonly Codename[]>
   /** Of the live tree; undefined where nothing is published. */
   root(codename: Codename): Promise<RootDates | undefined>
   /**
@@ -303,7 +305,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     },
     alone: (codename, work) => listsLock.run(codename, () => lock.run(codename, work)),
     signAgain: (codename, within) => lock.run(codename, () => signAgain(codename, within)),
-    async repair() {
+    async repair(of = { isForeign: false }) {
       const broken: Codename[] = []
       for (const distribution of repositories.all()) {
         const { codename } = distribution
@@ -313,7 +315,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
           (await wasPublished(db, codename))
         if (!wasTouched) continue
         await upgradeStates(layout, distribution, formats(distribution.format))
-        if (await repairOne(distribution)) broken.push(codename)
+        if (await repairOne(distribution, of)) broken.push(codename)
       }
       return broken
     },

@@ -18,10 +18,15 @@ export interface RepairDeps {
 }
 
 /**
- * Removes what a crash left of one distribution and checks its live tree. @returns true when the tree is to be built
- * again
+ * Removes what a crash left of one distribution and checks its live tree.
+ * @param of.isForeign  the tree is of another database: a backup was restored
+ * @returns true when the tree is to be built again
  */
-export function createRepair({ db, layout, maker }: RepairDeps): (distribution: Distribution) => Promise<boolean> {
+export function createRepair({
+  db,
+  layout,
+  maker,
+}: RepairDeps): (distribution: Distribution, of: { readonly isForeign: boolean }) => Promise<boolean> {
   /** Removes links of publications that never happened or were interrupted. */
   async function unlinkUnnamed(distribution: Distribution, live: GenerationState | undefined): Promise<void> {
     const kept = await readStates(layout, distribution.codename)
@@ -39,7 +44,7 @@ export function createRepair({ db, layout, maker }: RepairDeps): (distribution: 
     }
   }
 
-  return async distribution => {
+  return async (distribution, { isForeign }) => {
     const { codename } = distribution
     const live = await liveGeneration(layout, codename)
     for (const n of await listGenerations(layout, codename)) {
@@ -55,6 +60,12 @@ export function createRepair({ db, layout, maker }: RepairDeps): (distribution: 
     // with the state lost, the rebuild below links everything again
     await unlinkUnnamed(distribution, state)
     if (live === undefined && !(await wasPublished(db, codename))) return false
+    if (isForeign) {
+      // the tree goes on being served until the one of this database takes its place
+      maker.forget(codename)
+      await markAllDirty(db, codename)
+      return true
+    }
     // the next publication adds and removes indexes
     if (live !== undefined && state !== undefined && (await isLiveTreeIntact(layout, codename, state)))
       return !hasEveryIndex(maker.writerOf(distribution), distribution, state.pieces)

@@ -202,6 +202,9 @@ export interface FactsOf {
   }
   'backup.failed': { readonly why: string }
   'backup.deleted': { readonly file_name: string }
+  /** `of` and `restored_at` are ISO 8601. */
+  'backup.restored': { readonly backup: string; readonly packages: number; readonly of: string }
+  'backup.undone': { readonly restored_at: string }
   /** A job of the clock that somebody began, and long work that somebody ended. */
   'job.run': { readonly job: string; readonly work: string }
   'job.cancelled': { readonly job: string; readonly work: string }

@@ -383,6 +383,18 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
     [{ kind: 'machine.rules', asked: ['seen_within_days'] }, 'Asked of machines: seen_within_days.'],
     [{ kind: 'machine.rules', asked: [] }, 'Asked of machines: nothing.'],
   ],
+  'backup.restored': [
+    [
+      { kind: 'backup.restored', backup: 'b', packages: 3, of: '2026-11-23T04:30:00.000Z' },
+      'b: everything is as it was on 2026-11-23T04:30:00.000Z, with 3 packages.',
+    ],
+  ],
+  'backup.undone': [
+    [
+      { kind: 'backup.undone', restored_at: '2026-11-23T04:30:00.000Z' },
+      'Back to what was before the restore of 2026-11-23T04:30:00.000Z.',
+    ],
+  ],
   'job.run': [[{ kind: 'job.run', job: 'enrich', work: 'Enrich findings' }, 'Enrich findings.']],
   'support.bundle': [[{ kind: 'support.bundle', file: 'gatehouse_support_1.tar.gz' }, 'gatehouse_support_1.tar.gz.']],
   'job.cancelled': [

@@ -206,6 +206,9 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'machine.key_changed': ({ hostname, trusted, offered }) =>
     `${hostname} shows ${offered}; trusted is ${trusted}. It is not asked any more.`,
   'machine.rules': ({ asked }) => `Asked of machines: ${asked.length === 0 ? 'nothing' : asked.join(', ')}.`,
+  'backup.restored': ({ backup, packages, of }) =>
+    `${backup}: everything is as it was on ${of}, with ${packages} packages.`,
+  'backup.undone': ({ restored_at: at }) => `Back to what was before the restore of ${at}.`,
   'job.run': ({ work }) => `${work}.`,
   'job.cancelled': ({ job, work }) => `${work} (job ${job}).`,
   'support.bundle': ({ file }) => `${file}.`,

@@ -1,6 +1,8 @@
 /** What a start is doing: `rebuilding the database from the manifests`. */
 export interface StartStep {
   readonly doing: string
+  /** The service stopped in order, for something that nobody may work beside. */
+  readonly maintenance?: true
   readonly done?: number
   readonly of?: number
 }
@@ -11,6 +13,8 @@ export interface Starting {
   now(): StartStep | undefined
   step(doing: string, progress?: { readonly done: number; readonly of: number }): void
   finish(): void
+  /** From here on only trees are served. */
+  maintain(doing: string): void
 }
 
 /** `rebuilding the database from the manifests, 500 of 20000` */
@@ -31,6 +35,9 @@ export function createStarting(): Starting {
     finish: () => {
       step = undefined
       isOver = true
+    },
+    maintain: doing => {
+      step = { doing, maintenance: true }
     },
   }
 }

@@ -170,7 +170,8 @@ describe('a backup of a service at work', () => {
     const env = { GATEHOUSE_BACKUP_PASSPHRASE: PASSPHRASE }
     for (const [point, left] of [
       ['restore:read', PACKAGES + 2],
-      ['restore:before-commit', PACKAGES + 2],
+      ['restore:before-decision', PACKAGES + 2],
+      ['restore:before-commit', PACKAGES + 1],
       ['restore:after-commit', PACKAGES + 1],
       ['restore:between-places#4', PACKAGES + 1],
     ] as const) {

@@ -1,14 +1,17 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
 import type { Jobs, WorkKind } from '../../core/work.ts'
+import type { SecretBox } from '../../lib/secret-box.ts'
 import { openClient, type DatabaseAddress, type Db } from '../../db/db.ts'
 import type { Keyring } from '../../signing/signer.ts'
 import { backups } from './contract.ts'
 import { backupHandlers, type BackupRouteDeps } from './handlers.ts'
 import { listBackups } from './store.ts'
-import { BACKUP, backupWork, DRILL, drillWork, type BackupWorkDeps } from './work.ts'
+import { restoreWork, type RestoreWorkDeps } from './restore-work.ts'
+import { BACKUP, backupWork, DRILL, drillWork } from './work.ts'
 
-export interface BackupNeeds extends Omit<BackupWorkDeps, 'open' | 'signer'>, Pick<BackupRouteDeps, 'audit'> {
+export interface BackupNeeds extends Omit<RestoreWorkDeps, 'open' | 'signer' | 'box'>, Pick<BackupRouteDeps, 'audit'> {
+  readonly box: SecretBox
   readonly db: Db
   readonly worker: Jobs
   readonly databaseAddress: DatabaseAddress
@@ -18,7 +21,7 @@ export interface BackupNeeds extends Omit<BackupWorkDeps, 'open' | 'signer'>, Pi
 /** Backups, made by hand and by the clock, and their proofs. */
 export function composeBackups({ worker, databaseAddress, keyring, ...needs }: BackupNeeds): Feature {
   const { settings, db, layout } = needs
-  const deps: BackupWorkDeps = {
+  const deps: RestoreWorkDeps = {
     ...needs,
     open: () => openClient(databaseAddress, { queryTimeoutMs: Infinity }),
     signer: async () => ((await keyring.keys()).length === 0 ? undefined : keyring.signer()),
@@ -26,8 +29,8 @@ export function composeBackups({ worker, databaseAddress, keyring, ...needs }: B
   const ask = (kind: string, request: Readonly<Record<string, unknown>>): Promise<unknown> =>
     worker.ask({ kind, request, by: 'system' })
   return {
-    routes: bind(backups, backupHandlers, { ...needs, jobs: worker }),
-    work: [backupWork(deps) as WorkKind, drillWork(deps) as WorkKind],
+    routes: bind(backups, backupHandlers, { ...deps, box: needs.box, jobs: worker }),
+    work: [backupWork(deps) as WorkKind, drillWork(deps) as WorkKind, restoreWork(deps) as WorkKind],
     jobs: [
       {
         id: 'backup',

@@ -28,6 +28,7 @@ const Backup = Type.Unsafe<BackupView>(
     proof_failed: OrNull(Text),
   }),
 )
+const Accepted = Type.Object({ status: Text, job_id: Text, message: Text })
 const FileName = Type.Object({ file_name: Type.String({ minLength: 1, maxLength: 120 }) })
 
 /** Backups of the whole installation. */
@@ -50,7 +51,37 @@ export const backups = contract({
       total: Type.Integer(),
       folder: Text,
       encrypts: Type.Boolean({ description: 'Whether the next one is encrypted.' }),
+      undo: OrNull(
+        Type.Object({ restored_at: Time, until: Time }, { description: 'The last restore, while it can be undone.' }),
+      ),
     }),
+  },
+  'POST /backup/restore': {
+    summary: 'Restores a backup over what is here.',
+    details:
+      'It is read and compared with its manifest, and its database is loaded beside the one of now; both go on as a job. Then the service stops for a moment (503 `maintenance` with `Retry-After`; trees are served meanwhile), and what was here is put aside for seven days: `POST /backup/restore/undo` goes back to it. What happens between the request and that moment is put aside, too. Sessions, accounts and keys are those of the backup then.',
+    access: 'admin',
+    limit: { bucket: 'backup', perMinute: 10 },
+    status: 202,
+    body: Type.Object(
+      {
+        file_name: Type.String({ minLength: 1, maxLength: 120 }),
+        passphrase: Type.Optional(
+          Type.String({ maxLength: 1_000, description: 'Of an encrypted one; by default `backup.passphrase`.' }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    reply: Accepted,
+    fails: ['backup_not_found'],
+  },
+  'POST /backup/restore/undo': {
+    summary: 'Goes back to what was before the last restore. What was done since then is lost.',
+    access: 'admin',
+    limit: { bucket: 'backup', perMinute: 10 },
+    status: 202,
+    reply: Type.Object({ status: Text, message: Text }),
+    fails: ['nothing_to_undo'],
   },
   'GET /backup/{file_name}': {
     summary: 'Downloads a backup.',

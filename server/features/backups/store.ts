@@ -121,3 +121,9 @@ async function lastProved(
   )
   return row && { file_name: row.file_name, proved_at: row.proved_at.toISOString() }
 }
+
+/** Whether a restore waits or is prepared now. */
+export async function isRestoreAsked(db: Queryable): Promise<boolean> {
+  const open = await db.first(`select 1 as one from job where kind = 'restore' and state in ('queued', 'running')`)
+  return open !== undefined
+}

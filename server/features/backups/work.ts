@@ -1,15 +1,23 @@
 import { join } from 'node:path'
-import type { Client } from 'pg'
 import { BadArchive } from '../../backup/archive-reader.ts'
 import { archiveCut, sweepCuts, withCut, type CutDeps } from '../../backup/cut.ts'
-import { forgetBefore, rehearse } from '../../backup/restore.ts'
+import { discardStaged, forgetBefore, rehearse } from '../../backup/restore.ts'
 import { archiveSource } from '../../backup/source.ts'
 import { fail } from '../../core/errors.ts'
 import type { WorkKind } from '../../core/work.ts'
 import type { Db } from '../../db/db.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Settings } from '../../settings/store.ts'
-import { listBackups, noteBackup, noteProof, removeBackup, surplusOf, type MadeBackup } from './store.ts'
+import { connected } from './connected.ts'
+import {
+  isRestoreAsked,
+  listBackups,
+  noteBackup,
+  noteProof,
+  removeBackup,
+  surplusOf,
+  type MadeBackup,
+} from './store.ts'
 
 export const BACKUP = 'backup'
 export const DRILL = 'backup-drill'
@@ -18,17 +26,6 @@ export interface BackupWorkDeps extends CutDeps {
   readonly db: Db
   readonly settings: Pick<Settings, 'now'>
   readonly audit: Pick<Audit, 'record'>
-}
-
-const connected = async <T>(open: () => Client, work: (client: Client) => Promise<T>): Promise<T> => {
-  const client = open()
-  client.on('error', () => undefined) // the statement under way says it
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end().catch(() => undefined)
-  }
 }
 
 /** A backup, and the removal of those that are too many. A run that was cut short begins again. */
@@ -67,7 +64,10 @@ export const backupWork = (deps: BackupWorkDeps): WorkKind<unknown, never, MadeB
         await removeBackup(db, layout.backups, one.file_name)
         await run.step({ say: [{ level: 'info', message: `Removed ${one.file_name}: newer ones are kept.` }] })
       }
-      await connected(deps.open, client => forgetBefore(layout.root, client, clock.now()))
+      await connected(deps.open, async client => {
+        await forgetBefore(layout.root, client, clock.now())
+        if (!(await isRestoreAsked(db))) await discardStaged(layout.root, client)
+      })
       return made
     } catch (error) {
       if (run.signal.aborted) throw error
@@ -100,6 +100,7 @@ export const drillWork = (
           source: archiveSource(join(layout.backups, fileName)),
           passphrase: settings.now().backup.passphrase,
           client,
+          root: layout.root,
           scratch: join(layout.backups, '.cut-drill'),
           signal: run.signal,
         }),

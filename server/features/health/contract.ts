@@ -87,7 +87,7 @@ export const health = contract({
     summary: 'Answers while the process runs. Checks nothing else.',
     access: 'public',
     root: true,
-    early: true,
+    early: 'always',
     reply: Type.Object({ alive: Type.Literal(true), status: Type.Literal('ok'), timestamp: Time }),
   },
   'GET /health/ready': {

@@ -1,0 +1,119 @@
+import type { Client } from 'pg'
+import { quoted, type DumpHeader } from './dump.ts'
+
+/** Schemas that backups are loaded into, and those that are put aside. */
+const FRESH = /^restore_\d{14}$/
+const AWAY = /^before_restore_\d{14}$/
+
+/** The schemas of a restore that begins now. */
+export function schemaNames(at: Date): { readonly fresh: string; readonly away: string } {
+  const stamp = at.toISOString().replace(/\D/g, '').slice(0, 14)
+  return { fresh: `restore_${stamp}`, away: `before_restore_${stamp}` }
+}
+
+/** When the schema of before was put aside, ISO 8601. */
+export function awaySince(away: string): string {
+  const [, y, mo, d, h, mi, s] = /(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(away) ?? []
+  return `${y}-${mo}-${d}T${h}:${mi}:${s}.000Z`
+}
+
+export async function schemaExists(client: Client, name: string): Promise<boolean> {
+  return (await client.query('select 1 from pg_namespace where nspname = $1', [name])).rowCount === 1
+}
+
+async function listSchemas(client: Client, pattern: RegExp): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>('select nspname as name from pg_namespace')
+  return rows.flatMap(({ name }) => (pattern.test(name) ? [name] : [])).sort()
+}
+
+/** The schemas that are put aside, oldest first. */
+export const listAway = (client: Client): Promise<string[]> => listSchemas(client, AWAY)
+
+/** Removes what restores loaded that were never decided. */
+export async function dropFresh(client: Client): Promise<void> {
+  for (const name of await listSchemas(client, FRESH)) await client.query(`drop schema ${quoted(name)} cascade`)
+}
+
+/** PostgreSQL's planner knows nothing of tables that were just filled. */
+export async function analyze(client: Client, schema: string, { tables }: DumpHeader): Promise<void> {
+  for (const { name } of tables) await client.query(`analyze ${quoted(schema)}.${quoted(name)}`)
+}
+
+/** The files that packages of a loaded backup have, each once: SHA-256 in hex. */
+export async function listBlobs(client: Client, schema: string): Promise<string[]> {
+  const { rows } = await client.query<{ sha256: string }>(`select distinct sha256 from ${quoted(schema)}.package`)
+  return rows.map(({ sha256 }) => sha256)
+}
+
+/** What must not be forgotten with the database that goes, from `old` to `public`. */
+async function carryOver(client: Client, old: string): Promise<void> {
+  const { rows } = await client.query<{ there: boolean }>(
+    `select to_regclass($1) is not null and to_regclass($2) is not null as there`,
+    [`${old}.leader`, `${old}.backup`],
+  )
+  if (rows[0]?.there === true) {
+    // a process that stood still meanwhile must not have the number of a later leader
+    await client.query(
+      `update public.leader set epoch = greatest(epoch, (select epoch from ${quoted(old)}.leader)) + 1`,
+    )
+    // archives lie in a folder that is not restored
+    const columns = 'file_name, created_at, packages, files, encrypted, made_by, proved_at, proof_failed'
+    await client.query(
+      `insert into public.backup (${columns}) select ${columns} from ${quoted(old)}.backup on conflict do nothing`,
+    )
+  }
+  // one that was under way in that moment is not to begin again
+  await client.query(
+    `update public.job set state = 'cancelled', cancelled_by = 'system', finished_at = clock_timestamp(), runner = null,
+      lease_until = null
+    where state in ('queued', 'running') and kind in ('backup', 'backup-drill', 'restore')`,
+  )
+}
+
+async function renameSchemas(client: Client, fresh: string, away: string): Promise<void> {
+  await client.query(`alter schema public rename to ${quoted(away)}`)
+  await client.query(`alter schema ${quoted(fresh)} rename to public`)
+  const { rows } = await client.query<{ name: string }>(
+    `select extname as name from pg_extension where extnamespace = $1::regnamespace and extrelocatable`,
+    [away],
+  )
+  for (const { name } of rows) await client.query(`alter extension ${quoted(name)} set schema public`)
+}
+
+async function transaction(client: Client, work: () => Promise<void>): Promise<void> {
+  await client.query('begin')
+  try {
+    await work()
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined)
+    throw error
+  }
+}
+
+/** The tables of `fresh` take the place of those of now, which go to `away`; all of it or nothing. */
+export const swapSchemas = (client: Client, fresh: string, away: string, last: () => void): Promise<void> =>
+  transaction(client, async () => {
+    await renameSchemas(client, fresh, away)
+    await carryOver(client, away)
+    last()
+  })
+
+/** The tables of `away` come back, and those of now go; all of it or nothing. */
+export const swapBack = (client: Client, away: string): Promise<void> =>
+  transaction(client, async () => {
+    const gone = 'restore_undone'
+    await renameSchemas(client, away, gone)
+    // a backup of an earlier release brought tables of its own, which the next start brings up to this one
+    if ((await client.query(`select to_regclass('public.job') as job`)).rows[0]?.job !== null)
+      await carryOver(client, gone)
+    await client.query(`drop schema ${quoted(gone)} cascade`)
+  })
+
+/** Ends the sessions of processes that stood still while the others stopped. */
+export async function endOtherSessions(client: Client): Promise<void> {
+  await client.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and usename = current_user and pid <> pg_backend_pid()`,
+  )
+}

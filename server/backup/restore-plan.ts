@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeAtomic } from '../lib/atomic.ts'
+import type { Signed } from './archive-signature.ts'
+
+/**
+ * A restore that is decided. From the moment in which `.restore/plan.json` is there, whoever starts on this root does
+ * it to its end before anything else; without that file, what lies in `.restore/` was prepared and counts for nothing.
+ */
+export type Plan = RestorePlan | UndoPlan
+
+interface Decided {
+  readonly by: string
+  /** ISO 8601. */
+  readonly decided_at: string
+  /** The schema of what is put aside, or taken back: `before_restore_20261123_043000`. */
+  readonly away: string
+}
+
+export interface RestorePlan extends Decided {
+  readonly do: 'restore'
+  /** The schema into which the backup was loaded. */
+  readonly fresh: string
+  /** What was staged: where it is gone, it was put in its place. */
+  readonly staged: readonly string[]
+  readonly backup: RestoredBackup
+}
+
+export interface UndoPlan extends Decided {
+  readonly do: 'undo'
+}
+
+/** What the backup says of itself, and what was found. Times are ISO 8601. */
+export interface RestoredBackup {
+  readonly name: string
+  readonly created_at: string
+  readonly packages: number
+  readonly files: number
+  /** Whether the secrets came with it. */
+  readonly has_secrets: boolean
+  readonly signed: Signed
+  /** Packages whose file the backup does not have. */
+  readonly without_file: number
+}
+
+/** What was done, for the audit log and the trees: `.restored.json` until the next leader has seen to both. */
+export interface Outcome {
+  readonly plan: Plan
+  readonly done_at: string
+}
+
+export const STAGING = '.restore'
+const planFile = (root: string): string => join(root, STAGING, 'plan.json')
+const outcomeFile = (root: string): string => join(root, '.restored.json')
+
+/** Whether a restore is decided and not done. */
+export const isRestoreDecided = (root: string): boolean => existsSync(planFile(root))
+/** Whether a restore was begun: decided or not. */
+export const isRestoreBegun = (root: string): boolean => existsSync(join(root, STAGING))
+/** Whether a restore was done, and the trees do not know it yet. */
+export const isRestored = (root: string): boolean => existsSync(outcomeFile(root))
+
+async function readJson<T>(path: string): Promise<T | undefined> {
+  const text = await readFile(path, 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : (JSON.parse(text) as T)
+}
+
+export const readPlan = (root: string): Promise<Plan | undefined> => readJson<Plan>(planFile(root))
+export const writePlan = (root: string, plan: Plan): Promise<void> =>
+  writeAtomic(planFile(root), JSON.stringify(plan), { mode: 0o600 })
+export const readOutcome = (root: string): Promise<Outcome | undefined> => readJson<Outcome>(outcomeFile(root))
+export const writeOutcome = (root: string, outcome: Outcome): Promise<void> =>
+  writeAtomic(outcomeFile(root), JSON.stringify(outcome), { mode: 0o600 })
+/** What was prepared stays. */
+export const dropPlan = (root: string): Promise<void> => rm(planFile(root), { force: true })
+export const dropOutcome = (root: string): Promise<void> => rm(outcomeFile(root), { force: true })

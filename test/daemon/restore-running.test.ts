@@ -1,0 +1,200 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { startDaemon, type Daemon } from '../support/daemon.ts'
+import { buildDeb } from '../support/packages.ts'
+
+const PASSPHRASE = 'Eleven-blue-herons'
+const CLI = join(import.meta.dirname, '..', '..', 'server', 'cli', 'verify.ts')
+const PACKAGES = '/repos/dists/jammy/main/binary-amd64/Packages'
+
+/** A client that asks for the index and for one package over and over. */
+function watchTree(daemon: Daemon, path: string) {
+  const seen = { asked: 0, bad: [] as string[] }
+  let isOver = false
+  const done = (async () => {
+    while (!isOver) {
+      for (const one of [PACKAGES, path]) {
+        seen.asked++
+        const status = await fetch(`${daemon.url}${one}`).then(
+          async answer => (await answer.arrayBuffer(), answer.status),
+          (error: unknown) => `no answer: ${String(error)}`,
+        )
+        if (status !== 200) seen.bad.push(`${one}: ${status}`)
+      }
+    }
+  })()
+  return async () => {
+    isOver = true
+    await done
+    return seen
+  }
+}
+
+/** What somebody who works is told: statuses with the error's code, and whether each 503 says when to come again. */
+function watchApi(daemon: Daemon, token: string) {
+  const seen = new Set<string>()
+  let isOver = false
+  const done = (async () => {
+    while (!isOver) {
+      const { status, body, headers } = await daemon.call<{ code?: string }>('GET', '/auth/me', { token })
+      seen.add(`${status} ${body.code ?? ''} ${headers.get('retry-after') ?? ''}`.trim())
+    }
+  })()
+  return async () => {
+    isOver = true
+    await done
+    return [...seen].sort()
+  }
+}
+
+describe('a backup restored into a running service', () => {
+  let daemon: Daemon
+  let token: string
+  let archive: string
+
+  const served = async (): Promise<string[]> => {
+    const { text } = await daemon.call('GET', PACKAGES)
+    return [...text.matchAll(/^Package: (.*)$/gm)].map(([, name = '']) => name).sort()
+  }
+  const upload = async (name: string): Promise<void> => {
+    const answer = await daemon.upload(await buildDeb({ name, version: '1.0' }), { token })
+    expect(answer.body.status).toBe('published')
+  }
+  interface Listed {
+    readonly undo: { readonly restored_at: string; readonly until: string } | null
+  }
+  /** Until the service answers again, by an account of whatever database is there now. */
+  async function back(): Promise<Listed> {
+    return vi.waitFor(
+      async () => {
+        token = await daemon.setupAdmin()
+        const { status, body } = await daemon.call<Listed>('GET', '/backup/', { token })
+        expect(status).toBe(200)
+        return body
+      },
+      { timeout: 120_000, interval: 200 },
+    )
+  }
+  const restore = (passphrase?: string) =>
+    daemon.call<{ job_id: string }>('POST', '/backup/restore', {
+      token,
+      body: { file_name: archive, ...(passphrase === undefined ? {} : { passphrase }) },
+    })
+  const stateOf = async (job: string) =>
+    (await daemon.call<{ status: string; error: unknown }>('GET', `/jobs/${job}`, { token })).body
+
+  beforeAll(async () => {
+    daemon = await startDaemon({ env: { JWT_EXPIRE_MINUTES: '600', DATABASE_URL: undefined } })
+    token = await daemon.setupAdmin()
+    await daemon.call('POST', '/distributions/init', { token, body: { codename: 'jammy' } })
+    for (const name of ['one', 'two']) await upload(name)
+    await daemon.call('PATCH', '/settings/', { token, body: { backup: { passphrase: PASSPHRASE } } })
+    archive = (await daemon.call<{ file_name: string }>('POST', '/backup/', { token })).body.file_name
+    await upload('three')
+  })
+  afterAll(() => daemon.close())
+
+  test('serves its trees meanwhile without a gap, then what was in the backup; and the audit log says so', async () => {
+    const client = watchTree(daemon, '/repos/pool/jammy/main/o/one/one_1.0_amd64.deb')
+    const person = watchApi(daemon, token)
+    expect(await restore()).toMatchObject({ status: 202, body: { status: 'accepted', job_id: expect.any(String) } })
+    await vi.waitFor(
+      async () => {
+        expect(existsSync(join(daemon.root, '.restored.json')) || (await readdir(daemon.root)).some(away)).toBe(true)
+      },
+      { timeout: 60_000, interval: 20 },
+    )
+    const { undo } = await back()
+    expect(undo).toMatchObject({ restored_at: expect.any(String), until: expect.any(String) })
+    await vi.waitFor(async () => expect(await served()).toEqual(['one', 'two']), { timeout: 30_000, interval: 100 })
+    const { asked, bad } = await client()
+    expect(asked).toBeGreaterThan(20)
+    expect(bad).toEqual([])
+    // then the session: accounts and keys are those of the backup, which has the same here
+    expect(await person()).toEqual(['200', '503 maintenance 5', '503 starting 5'])
+    const { body } = await daemon.call<{ items: { action: string; user: string }[] }>(
+      'GET',
+      '/artifacts/audit/logs?action=BACKUP_RESTORE',
+      { token },
+    )
+    expect(body.items).toMatchObject([{ action: 'BACKUP_RESTORE', user: 'admin' }])
+    await upload('four')
+    expect(spawnSync(process.execPath, [CLI], { env: { ...process.env, REPOS_ROOT: daemon.root } }).status).toBe(0)
+  })
+  const away = (name: string): boolean => /^\.before_restore_\d{14}$/.test(name)
+
+  test('is undone: everything is what it was, also what came in before the restore', async () => {
+    expect(await daemon.call('POST', '/backup/restore/undo', { token })).toMatchObject({ status: 202 })
+    await vi.waitFor(async () => expect((await readdir(daemon.root)).some(away)).toBe(false), {
+      timeout: 60_000,
+      interval: 50,
+    })
+    expect(await back()).toMatchObject({ undo: null })
+    await vi.waitFor(async () => expect(await served()).toEqual(['one', 'three', 'two']), { timeout: 30_000 })
+    expect(await daemon.call('POST', '/backup/restore/undo', { token })).toMatchObject({
+      status: 409,
+      body: { code: 'nothing_to_undo' },
+    })
+  })
+
+  test('is refused with a wrong passphrase and a flipped byte, and nothing changed', async () => {
+    const before = await served()
+    const failed = async (job: string, why: string): Promise<void> =>
+      vi.waitFor(
+        async () =>
+          expect(await stateOf(job)).toMatchObject({
+            status: 'error',
+            error: { code: 'backup_refused', message: expect.stringContaining(why) },
+          }),
+        { timeout: 60_000, interval: 100 },
+      )
+    await failed((await restore('not-it')).body.job_id, 'not the one that the archive was encrypted with')
+    const path = join(daemon.root, 'backups', archive)
+    const bytes = await readFile(path)
+    const harmed = Buffer.from(bytes)
+    const at = Math.floor(harmed.length / 2)
+    harmed[at] = (harmed[at] ?? 0) ^ 1
+    await writeFile(path, harmed)
+    await failed((await restore()).body.job_id, 'damaged')
+    await writeFile(path, bytes)
+    expect(await served()).toEqual(before)
+    expect(await readdir(daemon.root)).not.toContain('.restore')
+    expect(
+      await daemon.call('POST', '/backup/restore', { token, body: { file_name: '../settings.json' } }),
+    ).toMatchObject({ status: 404, body: { code: 'backup_not_found' } })
+  })
+
+  test.each([
+    ['restore:read', 3],
+    ['restore:before-decision', 3],
+    ['restore:before-commit', 2],
+    ['restore:after-commit', 2],
+    ['restore:between-places#3', 2],
+  ] as const)('killed at %s it is there before or after, never between', async (point, left) => {
+    await daemon.stop()
+    await daemon.restart({ GATEHOUSE_FAILPOINT: point })
+    token = await daemon.setupAdmin()
+    expect((await restore()).status).toBe(202)
+    await daemon.ended()
+    await daemon.restart({ GATEHOUSE_FAILPOINT: undefined })
+    if (left === 3) {
+      // the job begins again and comes to its end
+      await vi.waitFor(async () => expect((await readdir(daemon.root)).some(away)).toBe(true), {
+        timeout: 60_000,
+        interval: 50,
+      })
+    }
+    expect((await back()).undo).not.toBeNull()
+    await vi.waitFor(async () => expect(await served()).toEqual(['one', 'two']), { timeout: 30_000 })
+    expect(await daemon.call('POST', '/backup/restore/undo', { token })).toMatchObject({ status: 202 })
+    await vi.waitFor(async () => expect((await readdir(daemon.root)).some(away)).toBe(false), {
+      timeout: 60_000,
+      interval: 50,
+    })
+    await back()
+    await vi.waitFor(async () => expect(await served()).toEqual(['one', 'three', 'two']), { timeout: 30_000 })
+  })
+})

@@ -127,6 +127,8 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'POST /inventory/clients/{id}/host-key/reset': ADMINS,
   'POST /backup/': ADMINS,
   'GET /backup/': ADMINS,
+  'POST /backup/restore': ADMINS,
+  'POST /backup/restore/undo': ADMINS,
   'GET /backup/{file_name}': ADMINS,
   'DELETE /backup/{file_name}': ADMINS,
   // Health and metrics

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { copyFile, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { copyFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -157,10 +158,31 @@ describe('a backup of a service at work', () => {
       await harm(join(folder, broken))
       const { root, status, said } = await onAnother(broken, [], { GATEHOUSE_BACKUP_PASSPHRASE: passphrase })
       expect([status, said]).toEqual([1, expect.stringContaining(why)])
-      const { readdir } = await import('node:fs/promises')
       expect((await readdir(root)).filter(name => name !== '.pg')).toEqual([])
     },
   )
+
+  test('an archive whose manifest was changed together with a file is refused: the signature does not fit', async () => {
+    const to = await mkdtemp(join(folder, 'forged-'))
+    expect(spawnSync('tar', ['-xzf', join(folder, archives.plain), '-C', to]).status).toBe(0)
+    const [top = ''] = await readdir(to)
+    const settings = Buffer.from('{"forged":1}\n')
+    await writeFile(join(to, top, 'settings.json'), settings)
+    const path = join(to, top, 'manifest.json')
+    const manifest = JSON.parse(await readFile(path, 'utf8')) as {
+      files: { path: string; size: number; sha256: string }[]
+    }
+    const named = manifest.files.find(file => file.path === 'settings.json')
+    Object.assign(named ?? {}, { size: settings.length, sha256: createHash('sha256').update(settings).digest('hex') })
+    await writeFile(path, `${JSON.stringify(manifest, null, 1)}\n`)
+    const files = [...manifest.files.map(file => file.path), 'manifest.json', 'manifest.json.asc']
+    const forged = ['-czf', join(folder, 'forged.tar.gz'), '-C', to, ...files.map(file => `${top}/${file}`)]
+    expect(spawnSync('tar', forged).status).toBe(0)
+    const { status, said } = await onAnother('forged.tar.gz')
+    expect([status, said]).toEqual([1, expect.stringContaining('was changed after it was made')])
+    const whole = await onAnother(archives.plain)
+    expect([whole.status, whole.said]).toEqual([0, expect.stringContaining(`signed with ${fingerprint}`)])
+  })
 
   test('restored over a service goes back to that moment, and undone it is what it was; killed anywhere it is one of the two', async () => {
     await upload(PACKAGES + 1)

@@ -1,9 +1,11 @@
-import { open } from './api.ts'
+import { ApiProblem, open } from './api.ts'
 import { readEvents } from './sse.ts'
 import type { LiveEvent } from './wire.ts'
 
 /** Seconds between attempts; the last one stays. */
 const BACK_OFF = [1, 2, 5, 10, 30] as const
+/** Seconds between attempts while the service says that it is back in a moment. */
+const SOON = 2
 /** A stream without even a heartbeat for this long is dead, whatever the socket says (sleep, a pulled cable). */
 const SILENCE_MS = 60_000
 /** The stream is doubted at most this often. */
@@ -15,6 +17,8 @@ interface Live {
   readonly since: Date | undefined
   /** When it is tried again. */
   readonly retryAt: Date | undefined
+  /** What the service does meanwhile, in its own words; undefined where nothing answers. */
+  readonly said?: string | undefined
 }
 
 let live = $state.raw<Live>({ state: 'connecting', since: undefined, retryAt: undefined })
@@ -23,6 +27,7 @@ let stop: (() => void) | undefined
 let wakeUp: (() => void) | undefined
 let endAttempt: (() => void) | undefined
 let doubtedAt = 0
+let said: string | undefined
 
 export function liveState(): Live {
   return live
@@ -60,6 +65,7 @@ async function follow(lastId: string, signal: AbortSignal, onOpen: () => void): 
   endAttempt = end
   let watchdog = setTimeout(end, SILENCE_MS)
   let seen = lastId
+  said = undefined
   try {
     const body = await open('GET /dashboard/events', {
       signal: attempt.signal,
@@ -75,8 +81,9 @@ async function follow(lastId: string, signal: AbortSignal, onOpen: () => void): 
         tell(JSON.parse(data) as LiveEvent) // our own server's shape
       }
     }
-  } catch {
-    /* however it ended, the next attempt follows; a 401 ends the session, and that stops us */
+  } catch (error) {
+    // however it ended, the next attempt follows; a 401 ends the session, and that stops us
+    if (error instanceof ApiProblem && ['maintenance', 'starting'].includes(error.code)) said = error.message
   } finally {
     clearTimeout(watchdog)
     endAttempt = undefined
@@ -96,8 +103,8 @@ async function run(signal: AbortSignal): Promise<void> {
       if (lost) tell(undefined)
     })
     if (signal.aborted) return
-    const seconds = BACK_OFF[Math.min(attempts++, BACK_OFF.length - 1)] ?? 30
-    live = { state: 'offline', since: live.since ?? new Date(), retryAt: new Date(Date.now() + seconds * 1000) }
+    const seconds = said !== undefined ? SOON : (BACK_OFF[Math.min(attempts++, BACK_OFF.length - 1)] ?? 30)
+    live = { state: 'offline', since: live.since ?? new Date(), retryAt: new Date(Date.now() + seconds * 1000), said }
     await new Promise<void>(resolve => {
       const timer = setTimeout(resolve, seconds * 1000)
       wakeUp = () => {

@@ -166,14 +166,15 @@ describe('a backup of a service at work', () => {
     const to = await mkdtemp(join(folder, 'forged-'))
     expect(spawnSync('tar', ['-xzf', join(folder, archives.plain), '-C', to]).status).toBe(0)
     const [top = ''] = await readdir(to)
-    const settings = Buffer.from('{"forged":1}\n')
-    await writeFile(join(to, top, 'settings.json'), settings)
     const path = join(to, top, 'manifest.json')
     const manifest = JSON.parse(await readFile(path, 'utf8')) as {
       files: { path: string; size: number; sha256: string }[]
     }
-    const named = manifest.files.find(file => file.path === 'settings.json')
-    Object.assign(named ?? {}, { size: settings.length, sha256: createHash('sha256').update(settings).digest('hex') })
+    const [member] = manifest.files.filter(file => file.path.startsWith('audit/'))
+    if (member === undefined) throw new Error('the backup has no audit log')
+    const other = Buffer.from('{}\n')
+    await writeFile(join(to, top, member.path), other)
+    Object.assign(member, { size: other.length, sha256: createHash('sha256').update(other).digest('hex') })
     await writeFile(path, `${JSON.stringify(manifest, null, 1)}\n`)
     const files = [...manifest.files.map(file => file.path), 'manifest.json', 'manifest.json.asc']
     const forged = ['-czf', join(folder, 'forged.tar.gz'), '-C', to, ...files.map(file => `${top}/${file}`)]

@@ -34,8 +34,27 @@ describe.skipIf(noBrowser !== undefined)('jobs and backups', () => {
     await row.getByText('OK').waitFor()
 
     await page.goto(`${page.url().split('#')[0]}#/backups`)
+    await button('Restore').click()
+    const asked = page.getByRole('dialog')
+    expect(await asked.getByRole('button', { name: 'Restore' }).getAttribute('aria-disabled')).toBe('true')
+    await asked.getByLabel('Type “restore” to confirm').fill('restore')
+    await asked.getByRole('button', { name: 'Restore' }).click()
+    await page.getByText('Undo the restore').waitFor()
     await button(/^Delete gatehouse_backup/).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('There is no backup yet').waitFor()
+  })
+
+  test('in maintenance the console says what the service is doing, in its words', async () => {
+    await asAdmin('#/backups')
+    await heading('Backups').waitFor()
+    const said = 'The service is in maintenance: a backup is being restored.'
+    await page.route('**/dashboard/events', route =>
+      route.fulfill({ status: 503, json: { detail: said, code: 'maintenance' }, headers: { 'retry-after': '5' } }),
+    )
+    await page.reload()
+    await page.getByText(said).waitFor()
+    await page.unroute('**/dashboard/events')
+    await page.getByText(said).waitFor({ state: 'detached' })
   })
 })

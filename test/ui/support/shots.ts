@@ -469,6 +469,7 @@ const SHOTS: readonly Shot[] = [
       await page.getByText('Restored in a drill').waitFor()
     },
   },
+  { name: 'backups-restore', at: '#/backups', act: press('Restore') },
   { name: 'jobs', at: '#/jobs' },
   {
     name: 'jobs-log',

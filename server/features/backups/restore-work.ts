@@ -39,7 +39,7 @@ export const restoreWork = (deps: RestoreWorkDeps): WorkKind<RestoreRequest, nev
       return await connected(open, async client => {
         const key = passphrase === undefined ? settings.now().backup.passphrase : box.open(passphrase).toString()
         const source = archiveSource(join(layout.backups, fileName))
-        const telling = slowly((bytes, totalBytes) => run.step({ bytes, totalBytes }), await source.sizeBytes())
+        const telling = slowly((bytes, totalBytes) => run.step({ bytes, totalBytes }), await source.sizeBytes(key))
         const { backup, ...rest } = await stageBackup({
           root: layout.root,
           source,

@@ -178,7 +178,6 @@ function composeJudging({ clamd }: Env, base: Foundation, verbs: Verbs): readonl
     composeReport({ ...base, engines: scanning.statuses }),
     composeEngines({ ...base, vulndb, scanners }),
     composeSbomRoutes({ ...base, bills: sbom.bills }),
-    composeInventory(base),
   ]
 }
 
@@ -208,7 +207,8 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const retention = composeRetention({ ...base, catalog })
   const downloads = composeDownloads({ ...named(base, 'downloads'), logFolder: env.logFolder })
   const backups = composeBackups({ ...named(base, 'backups'), version })
-  const nightly = [backups, downloads, uploads, retention, logCleaning({ ...env, ...base })]
+  const inventory = composeInventory({ ...named(base, 'inventory'), vulndb })
+  const nightly = [backups, downloads, inventory, uploads, retention, logCleaning({ ...env, ...base })]
   const clocked = [...nightly, trees, renewal, packages, keys, vulndb, advisories, outlived, review]
   const scheduler = composeClock(base, clocked)
   const health = composeHealth({
@@ -248,6 +248,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeJobs({ ...base, scheduler }),
     ...composeObserving(env, base, { health, engines: scanning.statuses }),
     downloads,
+    inventory,
     composeLicense(base),
     composeDocuments(named(base, 'documents')),
     composeRelease({ ...base, publisher: trees.publisher }),

@@ -98,6 +98,15 @@ export const SETTINGS = Type.Object(
       ),
       drill_weekly: bool(false, 'Prove the newest backup every Sunday, an hour after the hour of the backup.'),
     }),
+    inventory: section(
+      'Machines that are asked over SSH, and what is kept of them.',
+      {
+        ...schedule(false, 5, 0, 'a scan of all machines that are asked over SSH'),
+        command_seconds: int(60, [1, 600], 'How long a machine may take for its list of packages.', 's'),
+        history_days: int(180, [1, 3_650], 'How long scans and reports stay in the history of a machine.', 'd'),
+      },
+      { edition: 'The inventory' },
+    ),
     validation,
     upload_limits: section(
       'How many uploads a minute are taken; many packages in one request count as one. A token or user with a limit of its own is not counted by address.',

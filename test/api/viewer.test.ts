@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { api } from '../../server/api.ts'
 import type { Row } from '../../server/core/contract.ts'
 import { fetchAuditArchive } from '../support/audit-archive.ts'
 import { startDaemon, type Answer, type Daemon } from '../support/daemon.ts'
+import { dpkgLine, report } from '../support/machine-report.ts'
 import { createDeveloper } from '../support/gpg.ts'
 import { buildDeb } from '../support/packages.ts'
 import { buildRpm } from '../support/packages-rpm.ts'
@@ -31,6 +32,32 @@ const READERS = [
 ] as const
 const UPLOADER = ['ulla', 'uploader'] as const
 
+/** A machine whose updates come from a distribution, once it was compared with what is there. */
+async function addMachine(
+  daemon: Daemon,
+  token: string,
+  distribution: string,
+  names: readonly string[],
+): Promise<void> {
+  const { body: made } = await daemon.call<{ id: number; agent_token: string }>('POST', '/inventory/clients', {
+    token,
+    body: { hostname: `of-${distribution}`, connection_type: 'agent', distribution },
+  })
+  const sent = await fetch(`${daemon.url}/api/v1/inventory/report`, {
+    method: 'POST',
+    headers: { 'Authorization': `Bearer ${made.agent_token}`, 'X-Forwarded-For': '198.18.0.1' },
+    body: report({ lines: names.map(name => dpkgLine(name, '0.5')), hostname: `of-${distribution}` }),
+  })
+  expect(sent.status).toBe(200)
+  await vi.waitFor(
+    async () =>
+      expect((await daemon.call('GET', `/inventory/clients/${made.id}`, { token })).body).toMatchObject({
+        behind: names.length,
+      }),
+    20_000,
+  )
+}
+
 async function makeWorld(isHidden: boolean): Promise<World> {
   const daemon = await startDaemon()
   const admin = await daemon.setupAdmin()
@@ -45,6 +72,7 @@ async function makeWorld(isHidden: boolean): Promise<World> {
   await daemon.call('POST', '/distributions/init', { token: admin, body: { codename: 'jammy' } })
   const open = await buildDeb({ name: 'open', version: '1.0', fields: { Depends: `${SECRET.name}, libc6` } })
   await daemon.upload(open, { token: admin, distribution: 'jammy' })
+  await addMachine(daemon, admin, 'jammy', ['open'])
   if (isHidden) {
     await daemon.call('POST', '/distributions/', { token: admin, body: { codename: HIDDEN, based_on: 'jammy' } })
     await daemon.call('PUT', `/access/distributions/${HIDDEN}`, {
@@ -60,6 +88,7 @@ async function makeWorld(isHidden: boolean): Promise<World> {
       expect(status).toBe(201)
     }
   }
+  if (isHidden) await addMachine(daemon, admin, HIDDEN, [SECRET.name, 'open'])
   const machine = await daemon.call<{ token: string }>('POST', '/auth/api-tokens', {
     token: admin,
     body: { name: 'machine', role: 'maintainer', scopes: { distributions: ['jammy'] } },
@@ -84,7 +113,8 @@ const PATH_VALUES: Readonly<Record<string, readonly string[]>> = {
   codename: ['jammy', HIDDEN],
   cve: ['CVE-2026-0001'],
   username: ['admin'],
-  id: ['0badcafe'],
+  // of a job; of a machine of everybody's, and of a hidden one
+  id: ['0badcafe', '1', '2'],
 }
 /** Likewise of a query: each is asked by itself. Parameters that name nothing hidden are left out. */
 const QUERY_VALUES: Readonly<Record<string, readonly string[]>> = {
@@ -97,6 +127,8 @@ const QUERY_VALUES: Readonly<Record<string, readonly string[]>> = {
   v1: ['1.0', SECRET.version],
   v2: [SECRET.version, '1.0'],
   format: [],
+  what: ['clients', 'packages', 'findings', 'compliance'],
+  client_id: ['1', '2'],
 }
 
 /** Routes whose answers differ between two services for reasons of their own; nothing hidden is in them either. */
@@ -147,7 +179,7 @@ function plain({ daemon }: World, text: string): string {
   return text
     .replaceAll(daemon.url, 'URL')
     .replaceAll(daemon.root, 'ROOT')
-    .replace(/"(free_gb|used_pct|generation)":[\d.]+/g, 'NUMBER')
+    .replace(/"(free_gb|used_pct|generation|duration_ms)":[\d.]+/g, 'NUMBER')
     .replace(/-----BEGIN[\s\S]*?-----END [^-]+-----/g, 'KEY')
     .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\b)/g, 'TIME')
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'ID')

@@ -37,7 +37,7 @@ type Actor = { readonly who: { readonly name: string }; readonly raw: { readonly
 const lineOf = ({ who, raw }: Actor, action: AuditAction, facts: AuditFacts) =>
   ({ action, result: 'SUCCESS', user: who.name, ip: raw.clientIp, facts }) as const
 
-/** The line that makes a machine report itself. The token is in its environment only, so no list of processes has it. */
+/** The line that makes a machine report itself. The token is in the environment: no list of processes has it. */
 const installCommand = (url: string, token: string): string =>
   `curl -fsS ${url}/api/v1/inventory/agent.sh | GATEHOUSE_URL=${url} GATEHOUSE_TOKEN=${token} sh`
 

@@ -1,15 +1,95 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
+import type { Outbox } from '../../db/outbox.ts'
+import { JUDGE } from '../../inventory/intake.ts'
+import { judgeMachine, listStale, type JudgeDeps } from '../../inventory/judge.ts'
+import { createMatcher } from '../../inventory/matcher.ts'
+import { forgetScans } from '../../inventory/scan-log.ts'
+import type { Log } from '../../lib/log.ts'
+import { createOsvScanner } from '../../scanners/osv.ts'
+import type { Settings } from '../../settings/store.ts'
+import type { ThreatIntel } from '../../vulndb/intel/threat-intel.ts'
+import type { Database } from '../../vulndb/store/database.ts'
+import type { Orders } from '../../vulndb/versions/orders.ts'
 import { clients } from './client-contract.ts'
 import { clientHandlers, type ClientRouteDeps } from './client-handlers.ts'
 import { inventory } from './contract.ts'
 import { inventoryHandlers } from './handlers.ts'
+import { reportHandlers, type ReportDeps } from './report-handlers.ts'
 
-export type InventoryNeeds = Omit<ClientRouteDeps, 'changed'>
+export interface InventoryNeeds extends Omit<ClientRouteDeps, 'changed'>, Omit<ReportDeps, 'outbox'> {
+  readonly repositories: ClientRouteDeps['repositories'] & JudgeDeps['repositories']
+  readonly outbox: Pick<Outbox, 'owe' | 'oweAll' | 'nudge'>
+  readonly settings: Pick<Settings, 'now'>
+  readonly log: Log
+  readonly vulndb: {
+    readonly database: Database
+    readonly orders: Orders
+    readonly intel: ThreatIntel
+    onChanged(listener: () => void): void
+  }
+}
+
+const DAY_MS = 86_400_000
 
 /** Machines: what they run, what is newer here, what is wrong with it. */
 export function composeInventory(needs: InventoryNeeds): Feature {
-  const deps = { ...needs, changed: async () => undefined }
-  const pending = bind(inventory, inventoryHandlers as never, deps).filter(({ key }) => key in inventoryHandlers)
-  return { routes: [...bind(clients, clientHandlers, deps), ...pending] }
+  const { db, clock, outbox, settings, vulndb, log } = needs
+  const maxAgeDays = (): number => settings.now().validation.vuln_data_max_age_days
+  const matcher = createMatcher({
+    ...vulndb,
+    osv: createOsvScanner({ ...vulndb, clock, maxAgeDays }),
+    now: () => clock.now(),
+    maxAgeDays,
+  })
+  const judging: JudgeDeps = { ...needs, matcher }
+
+  /** Owes a comparison of every machine that was compared with what is no longer so. */
+  async function followChanges(): Promise<void> {
+    const stale = await listStale(judging)
+    if (stale.length === 0) return
+    await outbox.oweAll(db, new Map(stale.map(id => [`${JUDGE}:${id}`, 0])))
+    outbox.nudge()
+  }
+  vulndb.onChanged(() => {
+    followChanges().catch((error: unknown) =>
+      log.error({ err: error }, 'machines are not compared with the new data yet'),
+    )
+  })
+
+  const deps = { ...needs, changed: (tx: Parameters<Outbox['owe']>[0], id: number) => outbox.owe(tx, `${JUDGE}:${id}`) }
+  return {
+    routes: [
+      ...bind(clients, clientHandlers, deps),
+      ...bind(inventory, { ...inventoryHandlers, ...reportHandlers } as never, deps),
+    ],
+    outwardDebts: {
+      [JUDGE]: {
+        batch: 20,
+        deliver: async ids => {
+          for (const id of ids) await judgeMachine(judging, Number(id))
+        },
+      },
+    },
+    jobs: [
+      {
+        id: 'inventory-compare',
+        name: 'Compare machines with new packages and new vulnerability data',
+        when: () => '*/10 * * * *',
+        run: followChanges,
+      },
+      {
+        id: 'inventory-history',
+        name: 'Forget old scans of machines',
+        when: () => '40 3 * * *',
+        daily: true,
+        run: async () => {
+          const before = new Date(clock.now().getTime() - settings.now().inventory.history_days * DAY_MS)
+          while (await forgetScans(db, before)) {
+            // so many at a time: no transaction is long
+          }
+        },
+      },
+    ],
+  }
 }

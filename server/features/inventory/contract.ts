@@ -4,7 +4,7 @@ import { contract } from '../../core/contract.ts'
 import { SEVERITIES } from '../../core/findings.ts'
 import { listed, OrNull, Text, Time } from '../../core/schemas.ts'
 import type { Rules } from '../../inventory/compliance.ts'
-import { ABSENT, ADMIN, AUDITED, ClientId, MachineId } from './row-parts.ts'
+import { ABSENT, ADMIN, AUDITED, ClientId, EXPORTS, MachineId } from './row-parts.ts'
 import {
   CHECK_STATUSES,
   Checks,
@@ -183,14 +183,15 @@ export const inventory = contract({
   },
   'GET /inventory/export': {
     ...AUDITED,
-    summary: 'Exports machines, their packages, findings or compliance as CSV or JSON lines in a list.',
+    summary: 'Exports machines, their packages, findings or compliance as CSV or as one JSON list.',
     query: Type.Object({
-      what: listed(['clients', 'packages', 'findings', 'compliance']),
+      what: listed(EXPORTS),
       format: Type.Optional(listed(['csv', 'json'])),
       client_id: Type.Optional(MachineId),
     }),
     reply: 'file',
     types: ['text/csv', 'application/json'],
+    fails: ABSENT,
   },
   'GET /inventory/agent.sh': {
     summary: 'Gives the script by which a machine reports itself. It holds no secret.',

@@ -5,6 +5,7 @@ import { countChecks } from '../../inventory/compliance.ts'
 import { askedOf, readRules, writeRules } from '../../inventory/rules.ts'
 import { checkDeps, type ClientRouteDeps } from './client-handlers.ts'
 import { getClient, listClients } from './clients.ts'
+import { exportTable } from './export.ts'
 import type { inventory } from './contract.ts'
 import { countUpdates, listCves, listPackages, listScans, listUpdates } from './lists.ts'
 import { sumUp } from './summary.ts'
@@ -17,7 +18,6 @@ type Rows = Omit<
   | 'POST /inventory/clients/{id}/scan'
   | 'GET /inventory/clients/{id}/scan/status'
   | 'GET /inventory/ssh-key'
-  | 'GET /inventory/export'
   | 'GET /inventory/agent.sh'
   | 'POST /inventory/report'
 >
@@ -89,6 +89,15 @@ export const inventoryHandlers: Handlers<Rows, InventoryRouteDeps> = {
     )
     const { page, perPage } = paging(query)
     return pageOf(all.slice((page - 1) * perPage, page * perPage), all.length, { page, perPage })
+  },
+  'GET /inventory/export': async (deps, { query, viewer }) => {
+    const { what, format = 'csv', client_id: clientId } = query
+    if (clientId !== undefined) await getClient(deps.db, viewer, clientId)
+    return {
+      body: exportTable(deps.db, viewer, { what, clientId, format, checks: await checkDeps(deps) }),
+      type: format === 'csv' ? 'text/csv' : 'application/json',
+      name: `inventory-${what}.${format}`,
+    }
   },
   'GET /inventory/compliance/rules': ({ db }) => readRules(db),
   'PUT /inventory/compliance/rules': async ({ db, audit }, { body, who, raw }) => {

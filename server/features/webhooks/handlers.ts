@@ -1,7 +1,7 @@
 import type { Handlers, RawRequest } from '../../core/contract.ts'
 import type { webhooks } from './contract.ts'
 import type { Inbound, Source } from './inbound.ts'
-import { readBytes } from './read-bytes.ts'
+import { readBytes } from '../../lib/read-bytes.ts'
 
 export interface WebhookDeps {
   readonly inbound: Inbound

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
-import { fail } from '../../core/errors.ts'
+import { fail } from '../core/errors.ts'
 
 const LIMIT_BYTES = 1024 * 1024
 const PATIENCE_MS = 15_000
 
 /**
- * The body as it came. @throws body_too_large, bad_request when it does not arrive
+ * The body as it came, at most 1 MB unless told. @throws body_too_large, bad_request when it does not arrive
  * Not `for await`, which would destroy the connection on the way out, before the refusal is sent.
  */
-export function readBytes(request: IncomingMessage): Promise<Buffer> {
+export function readBytes(request: IncomingMessage, limitBytes = LIMIT_BYTES): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -26,14 +26,14 @@ export function readBytes(request: IncomingMessage): Promise<Buffer> {
           reject(error as Error)
         }
       })
-    const tooLarge = refuse(() => fail('body_too_large', { limit_kb: LIMIT_BYTES / 1024 }))
+    const tooLarge = refuse(() => fail('body_too_large', { limit_kb: limitBytes / 1024 }))
     const cutOff = refuse(() => fail('bad_request', { said: 'The body did not arrive whole. Send it again.' }))
     const timer = setTimeout(cutOff, PATIENCE_MS)
-    if (Number(request.headers['content-length'] ?? 0) > LIMIT_BYTES) return tooLarge()
+    if (Number(request.headers['content-length'] ?? 0) > limitBytes) return tooLarge()
     request.on('data', (chunk: Buffer) => {
       size += chunk.length
       chunks.push(chunk)
-      if (size > LIMIT_BYTES) tooLarge()
+      if (size > limitBytes) tooLarge()
     })
     request.once('end', () => settle(() => resolve(Buffer.concat(chunks))))
     request.once('aborted', cutOff)

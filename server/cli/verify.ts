@@ -16,7 +16,11 @@ import { treeFolders } from '../formats/tree-folders.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { createVerifier, type Verified } from '../publish/audit-trees.ts'
+import type { ChainReport } from '../record/audit-chain.ts'
+import { readChain } from '../record/audit-integrity.ts'
 import { createKeyring } from '../signing/keyring.ts'
+
+type Seen = Verified & { readonly auditLines: number }
 
 interface Opened {
   readonly address: DatabaseAddress
@@ -43,7 +47,28 @@ async function openDatabase(env: Env, layout: Layout): Promise<Opened> {
   }
 }
 
-async function verify(): Promise<Verified> {
+/** Adds what was found of the audit log; that retention removed a part of it is a note. */
+const withAudit = ({ differences, notes, ...verified }: Verified, { broken, lines, cut }: ChainReport): Seen => ({
+  ...verified,
+  auditLines: lines,
+  differences: [
+    ...differences,
+    ...broken.map(({ file, line, why }) => ({ what: 'audit', where: `${file}, line ${line}`, why })),
+  ],
+  notes:
+    cut === undefined
+      ? notes
+      : [
+          ...notes,
+          {
+            what: 'audit',
+            where: `up to ${cut.last_day}`,
+            why: `${cut.lines} lines were removed at ${cut.at} by ${cut.by}, after ${cut.days} days as the settings say${cut.broken === 0 ? '' : `; they were broken in ${cut.broken} places, which was accepted`}`,
+          },
+        ],
+})
+
+async function verify(): Promise<Seen> {
   const env = readEnv(process.env, process.cwd())
   const repositories = createRepositories(DEFAULT_DISTRIBUTIONS)
   const layout = createLayout(env.reposRoot, treeFolders({ repositories, formats: FORMATS }))
@@ -60,7 +85,7 @@ async function verify(): Promise<Verified> {
     repositories.replace(await createDefinitions(db, layout).load())
     const box = createSecretBox(env.settingsKey ?? (await keepSecret(layout, 'settings')))
     const keyring = createKeyring({ layout, box, clock: systemClock })
-    return await createVerifier({
+    const verified = await createVerifier({
       db,
       layout,
       manifests: createManifests(layout),
@@ -68,6 +93,7 @@ async function verify(): Promise<Verified> {
       formats: getFormat,
       repositories,
     })()
+    return withAudit(verified, await readChain({ db, folder: layout.audit }))
   } finally {
     await db.close()
     await close()
@@ -76,13 +102,13 @@ async function verify(): Promise<Verified> {
 
 try {
   const verified = await verify()
-  const { checked, differences, notes } = verified
+  const { checked, auditLines, differences, notes } = verified
   if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify(verified)}\n`)
   else {
     for (const { what, where, why } of notes) process.stdout.write(`note: ${what}: ${where}: ${why}\n`)
     for (const { what, where, why } of differences) process.stdout.write(`${what}: ${where}: ${why}\n`)
     process.stdout.write(
-      `verified: ${checked.packages} packages, ${checked.blobs} blobs, ${checked.manifests} manifests, ${checked.documents} documents, ${checked.trees} trees with ${checked.files} files, ${differences.length === 0 ? 'no difference' : `${differences.length} differences`}\n`,
+      `verified: ${checked.packages} packages, ${checked.blobs} blobs, ${checked.manifests} manifests, ${checked.documents} documents, ${checked.trees} trees with ${checked.files} files, ${auditLines} audit lines, ${differences.length === 0 ? 'no difference' : `${differences.length} differences`}\n`,
     )
   }
   process.exitCode = differences.length === 0 ? 0 : 1

@@ -261,6 +261,10 @@ export const ERRORS = {
     '{hostname} shows another host key, {offered}; trusted is {trusted}. Nothing was sent to it. An admin compares them at the machine and resets the key.',
   ],
   nothing_to_undo: [409, 'There is nothing to go back to: no backup was restored here in the last seven days.'],
+  audit_not_whole: [
+    409,
+    'No audit file was removed: the log was changed at {file}, line {line} ({why}), and that is evidence. Look into it and export the log; then an admin can run retention with accept_broken, which the log records.',
+  ],
   job_not_found: [404, 'There is no job {id}.'],
   job_not_yours: [403, 'Job {id} was asked for by {owner}. Ask them, or a maintainer, to cancel it.'],
   clock_job_not_found: [404, 'The clock has no daily job {id}. The page Jobs and the schedule list them.'],

@@ -29,6 +29,7 @@ import { downloads } from './migrations/0027-downloads.ts'
 import { backups } from './migrations/0029-backups.ts'
 import { replicas } from './migrations/0030-replicas.ts'
 import { inventory } from './migrations/0031-inventory.ts'
+import { operations } from './migrations/0032-operations.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -60,6 +61,7 @@ const MIGRATIONS: readonly Migration[] = [
   replicas,
   backups,
   inventory,
+  operations,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

@@ -1,8 +1,7 @@
 import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { seesAll, type Viewer } from '../core/viewer.ts'
-import { auditFiles, parseLine } from './audit-file.ts'
+import { auditFiles, parseLine, sizeOf } from './audit-file.ts'
 import { isHidden } from './audit-search.ts'
 
 /** The part of one file of the log that somebody may see. */
@@ -39,7 +38,8 @@ async function* visibleLines(path: string, end: number, viewer: Viewer): AsyncGe
 export async function* listVisible(folder: string, viewer: Viewer): AsyncGenerator<VisibleFile> {
   for (const file of await auditFiles(folder)) {
     const path = join(folder, file)
-    const { size: end } = await stat(path)
+    const end = await sizeOf(path)
+    if (end === undefined) continue
     const chunks = (): AsyncGenerator<Buffer> => visibleLines(path, end, viewer)
     let size = 0
     for await (const chunk of chunks()) size += chunk.length

@@ -133,6 +133,17 @@ export interface FactsOf {
     readonly reason: string
   }
   'retention.changed': { readonly keep: number | null }
+  /** Files of the audit log itself; see `Cut` of `audit-chain.ts`. `broken` absent: the part was whole. */
+  'audit.cut': {
+    readonly days: number
+    readonly files: number
+    readonly lines: number
+    readonly bytes: number
+    readonly first_day: string
+    readonly last_day: string
+    readonly hash: string
+    readonly broken?: number
+  }
   'release.changed': {
     readonly not_automatic: boolean
     readonly but_automatic_upgrades: boolean

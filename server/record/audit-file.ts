@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, truncate, type FileHandle } from 'node:fs/promises'
+import { mkdir, open, readdir, stat, truncate, type FileHandle } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { fsyncFolder } from '../lib/atomic.ts'
 import { readAt } from '../lib/read-at.ts'
@@ -8,6 +8,9 @@ import type { AuditEntry } from './audit-entry.ts'
 
 /** The `prev` of the very first line. */
 export const NO_LINE = '0'.repeat(64)
+
+/** Any number that nothing else uses: those who append to the files, or remove some, do so in turn. */
+export const AUDIT_LOCK = 7_201_842
 
 const FILE_NAME = /^\d{4}-\d{2}-\d{2}\.jsonl$/
 const CHUNK = 1 << 20
@@ -27,6 +30,22 @@ export async function auditFiles(folder: string): Promise<string[]> {
     throw error
   }
 }
+
+/** Undefined when retention has removed the file meanwhile. */
+async function ifThere<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Opens a file of the log; undefined when retention has removed it meanwhile. */
+export const openIfThere = (path: string): Promise<FileHandle | undefined> => ifThere(() => open(path, 'r'))
+
+/** Bytes of a file of the log; undefined when retention has removed it meanwhile. */
+export const sizeOf = (path: string): Promise<number | undefined> => ifThere(async () => (await stat(path)).size)
 
 /**
  * Yields the whole lines of a file in blocks, newest block first; within a block in file order, every line with its
@@ -160,8 +179,10 @@ export interface FileDigest {
   readonly lines: number
 }
 
-/** Reads a file once, a chunk at a time. */
-export async function digestFile(path: string): Promise<FileDigest> {
+/** Reads a file once, a chunk at a time; undefined when retention has removed it meanwhile. */
+export const digestFile = (path: string): Promise<FileDigest | undefined> => ifThere(() => digest(path))
+
+async function digest(path: string): Promise<FileDigest> {
   const hash = createHash('sha256')
   let size = 0
   let lines = 0

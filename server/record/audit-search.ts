@@ -1,8 +1,7 @@
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { seesAll, type Viewer } from '../core/viewer.ts'
 import type { AuditAction, AuditEntry, AuditFilter, AuditQuery } from './audit-entry.ts'
-import { auditFiles, blocksBackwards, parseLine } from './audit-file.ts'
+import { auditFiles, blocksBackwards, openIfThere, parseLine } from './audit-file.ts'
 
 /**
  * Bytes as a string of code points 0 to 255: one string a block, searched without a call into the runtime for every
@@ -158,7 +157,8 @@ export function createAuditSearch(folder: string): AuditSearch {
     file: string,
     { p, page, until, key }: { p: Plan; page: Collected; until: number; key: string },
   ): Promise<void> {
-    const handle = await open(join(folder, file), 'r')
+    const handle = await openIfThere(join(folder, file))
+    if (handle === undefined) return
     try {
       const { size } = await handle.stat()
       const known = counted.get(`${file} ${key}`)
@@ -204,7 +204,8 @@ export function createAuditSearch(folder: string): AuditSearch {
       const p = plan(viewer, { actions })
       const page: Collected = { items: [], total: 0, skip: 0 }
       for (const file of (await auditFiles(folder)).reverse()) {
-        const handle = await open(join(folder, file), 'r')
+        const handle = await openIfThere(join(folder, file))
+        if (handle === undefined) continue
         try {
           for await (const bytes of blocksBackwards(handle, (await handle.stat()).size, RECENT_BLOCK)) {
             collect(bytes.toString('latin1'), { p, page, until: limit })
@@ -219,7 +220,8 @@ export function createAuditSearch(folder: string): AuditSearch {
     all: async function* (viewer, filter) {
       const p = plan(viewer, filter)
       for (const file of (await auditFiles(folder)).reverse()) {
-        const handle = await open(join(folder, file), 'r')
+        const handle = await openIfThere(join(folder, file))
+        if (handle === undefined) continue
         try {
           for await (const bytes of blocksBackwards(handle, (await handle.stat()).size, RECENT_BLOCK)) {
             const page: Collected = { items: [], total: 0, skip: 0 }

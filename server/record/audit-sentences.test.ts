@@ -239,6 +239,35 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
     [{ kind: 'retention.changed', keep: 3 }, 'The newest 3 versions are kept.'],
     [{ kind: 'retention.changed', keep: null }, 'All versions are kept.'],
   ],
+  'audit.cut': [
+    [
+      {
+        kind: 'audit.cut',
+        days: 90,
+        files: 2,
+        lines: 31,
+        bytes: 900,
+        first_day: '2026-01-01',
+        last_day: '2026-01-02',
+        hash: 'ab',
+      },
+      'Retention removed 2 files of this log with 31 lines, from 2026-01-01 to 2026-01-02: files are kept for 90 days.',
+    ],
+    [
+      {
+        kind: 'audit.cut',
+        days: 1,
+        files: 1,
+        lines: 3,
+        bytes: 9,
+        first_day: '2026-01-01',
+        last_day: '2026-01-01',
+        hash: 'ab',
+        broken: 2,
+      },
+      'Retention removed 1 file of this log with 3 lines, from 2026-01-01 to 2026-01-01: files are kept for 1 days. They were broken in 2 places, which was accepted.',
+    ],
+  ],
   'access.changed': [
     [
       { kind: 'access.changed', private: true, roles: ['admin'], usernames: ['ada', 'max'], groups: [] },

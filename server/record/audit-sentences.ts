@@ -162,6 +162,8 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'document.removed': fact => `${documentName(fact)} was removed.`,
   'retention.changed': ({ keep }) =>
     keep === null ? 'All versions are kept.' : `The newest ${keep} versions are kept.`,
+  'audit.cut': ({ days, files, lines, first_day: first, last_day: last, broken }) =>
+    `Retention removed ${files} ${files === 1 ? 'file' : 'files'} of this log with ${lines} lines, from ${first} to ${last}: files are kept for ${days} days.${broken === undefined ? '' : ` They were broken in ${broken} places, which was accepted.`}`,
   'access.changed': ruleWords,
   'group.changed': ({ group, members, ...changed }) =>
     `The group ${group} has ${members.join(', ') || 'nobody'}.${changedWords(changed)}`,

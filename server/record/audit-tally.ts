@@ -1,8 +1,7 @@
 import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { seesAll, type Viewer } from '../core/viewer.ts'
-import { auditFiles, parseLine } from './audit-file.ts'
+import { auditFiles, parseLine, sizeOf } from './audit-file.ts'
 import { isHidden } from './audit-search.ts'
 
 /** How many entries of one day, action and result there are. */
@@ -43,7 +42,7 @@ export function createAuditTally(folder: string): (viewer: Viewer, from: string)
   async function countFile(file: string, viewer: Viewer): Promise<Counted['counts']> {
     const path = join(folder, file)
     const key = JSON.stringify([file, viewer.hidden])
-    const { size: end } = await stat(path)
+    const end = (await sizeOf(path)) ?? 0
     const before = known.get(key)
     if (end === 0) return new Map()
     if (before?.size === end) return before.counts

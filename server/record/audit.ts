@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Db, Tx } from '../db/db.ts'
 import type { Viewer } from '../core/viewer.ts'
@@ -8,8 +7,10 @@ import type { Clock } from '../lib/clock.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { currentRequest } from '../lib/request-scope.ts'
 import { listVisible, type VisibleFile } from './audit-archive.ts'
-import { walkChain, type ChainReport } from './audit-chain.ts'
+import type { ChainReport } from './audit-chain.ts'
+import { cutAudit, type CutMade, type CutWish } from './audit-cut.ts'
 import {
+  AUDIT_LOCK,
   appendLines,
   auditFiles,
   digestFile,
@@ -21,6 +22,7 @@ import {
   type Tail,
 } from './audit-file.ts'
 import type { AuditAction, AuditEntry, AuditFact, AuditFilter, AuditQuery } from './audit-entry.ts'
+import { readChain } from './audit-integrity.ts'
 import { createAuditSearch } from './audit-search.ts'
 import { createAuditTally, type DayTally } from './audit-tally.ts'
 import { printFacts } from './audit-sentences.ts'
@@ -51,8 +53,13 @@ export interface Audit {
   all(viewer: Viewer, filter: AuditFilter): AsyncGenerator<AuditEntry>
   /** The files with the lines that the viewer may see, oldest first. */
   files(viewer: Viewer): AsyncGenerator<VisibleFile>
-  /** Walks the whole chain: every changed, added or removed line shows, also a cut end. Reads every file. */
+  /**
+   * Walks the whole chain: every changed, added or removed line shows, also a cut end. Reads every file. What retention
+   * removed is on record and no fault.
+   */
   integrity(): Promise<ChainReport>
+  /** Removes old files. Reads every file that is there. @throws audit_not_whole */
+  cut(wish: CutWish): Promise<CutMade>
   /** The digest, size and number of lines of every file. Reads every file. */
   digests(): Promise<readonly FileDigest[]>
 }
@@ -68,8 +75,6 @@ export interface AuditDeps {
 const BATCH = 500
 // lines that are owed within this time are appended, and made durable, together; whoever reads the log waits for none
 const COALESCE_MS = 100
-// any number that nothing else uses: two instances over one folder append in turn
-const ADVISORY_LOCK = 7_201_842
 
 interface PendingRow {
   readonly id: number
@@ -163,7 +168,7 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
     const moved = await db.tx(async tx => {
       const ours = trusted
       trusted = undefined // if the transaction runs once more, its lines may be there already
-      await tx.repeat('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
+      await tx.repeat('select pg_advisory_xact_lock($1)', [AUDIT_LOCK])
       const rows = await tx.repeat<PendingRow>('select id, at, fact from audit_pending order by id limit $1', [BATCH])
       const [head] = await tx.repeat<HeadRow>('select hash, starts from audit_head')
       // another instance wrote meanwhile, or this one crashed between append and delete
@@ -230,18 +235,20 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
     digests: async () => {
       const names = await auditFiles(folder)
       const all: FileDigest[] = []
-      for (const name of names) all.push(await digestFile(join(folder, name)))
+      for (const name of names) {
+        const one = await digestFile(join(folder, name))
+        if (one !== undefined) all.push(one)
+      }
       return all
     },
     integrity: async () => {
-      // lines written during the walk are not part of it
-      const seen = await db.tx(async tx => {
-        await tx.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
-        const paths = (await auditFiles(folder)).map(name => join(folder, name))
-        const files = await Promise.all(paths.map(async path => ({ path, size: (await stat(path)).size })))
-        return { files, head: await tx.first<HeadRow>('select hash, starts from audit_head') }
-      })
-      return walkChain(seen.files, seen.head)
+      const { ends: _, ...report } = await readChain({ db, folder })
+      return report
+    },
+    cut: async wish => {
+      const made = await cutAudit({ db, folder, clock, owe }, wish)
+      outbox.nudge()
+      return made
     },
   }
 }

@@ -78,14 +78,12 @@ export const SETTINGS = Type.Object(
     retention: section(
       'What is removed after a time.',
       {
-        audit_days: int(90, [1, 36_500], 'How long audit files are kept.', 'd'),
-        import_cleanup_days: int(30, [1, 36_500], 'How long files left by an import are kept.', 'd'),
+        audit_days: int(90, [1, 36_500], 'Audit files whose day is longer ago are removed at night.', 'd'),
+        import_cleanup_days: int(30, [1, 36_500], 'How long files left by an import are kept.', 'd', {
+          inert: NO_IMPORT,
+        }),
       },
-      {
-        edition: 'retention',
-        inert:
-          'this version keeps audit files for ever and makes no imports; the page Distributions says how many versions of a package are kept',
-      },
+      { edition: 'retention' },
     ),
     backup: section('Backups of the whole installation, in backups/ below REPOS_ROOT.', {
       ...schedule(false, 4, 30, 'the backup'),

@@ -230,9 +230,8 @@ describe('a patch', () => {
       bind_password: 'pw',
       base_dn: 'dc=example',
     })
-    expect(await refusal(settings, { retention_days: 30 })).toContain(
-      'setting_not_available: retention.audit_days cannot be changed: ',
-    )
+    await settings.patch({ retention_days: 30 })
+    expect(settings.now().retention.audit_days).toBe(30)
     expect(await refusal(settings, { ldap_url: 'http://dir' })).toContain('bad_setting: ldap_url')
   })
 
@@ -244,7 +243,7 @@ describe('a patch', () => {
       sources: { debian: false },
       mirror: { enabled: true, sources: { debian: true } },
       versioning: { all: true },
-      retention: { audit_days: 30 },
+      retention: { audit_days: 30, import_cleanup_days: 5 },
       validation: { grype_fail_on: 'high' },
       notifications: { webhook_min_packages: 5 },
     }
@@ -260,7 +259,7 @@ describe('a patch', () => {
       'mirror.sources',
       'versioning',
       'notifications.webhook_min_packages',
-      'retention.audit_days',
+      'retention.import_cleanup_days',
       'validation.grype_fail_on',
     ])
     expect(await refusal(settings, { versioning: { all: true } })).toBe(

@@ -77,6 +77,7 @@ test('the chain is whole after real changes', async () => {
   expect(checked).toEqual({
     ok: true,
     checked_at: stock.clock.now().toISOString(),
+    cut: null,
     file_count: 1,
     total: 1,
     files: [

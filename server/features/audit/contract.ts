@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import { AUDIT_ACTIONS, AUDIT_RESULTS, type AuditEntry } from '../../record/audit.ts'
-import type { ChainReport } from '../../record/audit-chain.ts'
+import type { ChainReport, Cut } from '../../record/audit-chain.ts'
 import { FactsSchema } from '../../record/audit-schema.ts'
 import type { FileDigest } from '../../record/audit-file.ts'
 import type { Page } from '../../catalog/page.ts'
@@ -37,11 +37,13 @@ export interface ShownEntry extends AuditEntry {
 }
 
 /** The chain, and the files as existing clients read them. */
-export interface Integrity extends Omit<ChainReport, 'files'> {
+export interface Integrity extends Omit<ChainReport, 'files' | 'cut'> {
   readonly checked_at: string
   readonly file_count: number
   readonly files: readonly FileDigest[]
   readonly total: number
+  /** What retention removed last; null: nothing. */
+  readonly cut: Cut | null
 }
 
 /** The audit log, read back. */
@@ -97,6 +99,7 @@ export const audit = contract({
   },
   'GET /artifacts/audit/integrity': {
     summary: 'Verifies the hash chain of the audit log: no line was changed, inserted or removed.',
+    details: 'What retention removed is no fault where the log records it: `cut` says what, when and by which rule.',
     access: 'auditor+',
     reply: Type.Unsafe<Integrity>(
       Type.Object({
@@ -108,6 +111,18 @@ export const audit = contract({
           Type.Object({ file: Type.String(), sha256: Type.String(), size: Type.Integer(), lines: Type.Integer() }),
         ),
         lines: Type.Integer(),
+        cut: OrNull(
+          Type.Object({
+            at: Type.String({ format: 'date-time' }),
+            by: Type.String(),
+            days: Type.Integer(),
+            files: Type.Integer(),
+            lines: Type.Integer(),
+            last_day: Type.String(),
+            hash: Type.String(),
+            broken: Type.Integer({ description: 'Places at which the removed part was changed, which was accepted.' }),
+          }),
+        ),
         broken: Type.Array(Type.Object({ file: Type.String(), line: Type.Integer(), why: Type.String() })),
       }),
     ),

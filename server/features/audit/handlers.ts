@@ -105,8 +105,8 @@ export const auditHandlers: Handlers<typeof audit, AuditDeps> = {
     return download(printUser(username, isoNow(deps.clock), list), 'audit-user.json')
   },
   'GET /artifacts/audit/integrity': async ({ audit: log, clock }) => {
-    const { files, ...chain } = await log.integrity()
+    const { files, cut = null, ...chain } = await log.integrity()
     const digests = await log.digests()
-    return { ...chain, checked_at: isoNow(clock), file_count: files, files: digests, total: digests.length }
+    return { ...chain, cut, checked_at: isoNow(clock), file_count: files, files: digests, total: digests.length }
   },
 }

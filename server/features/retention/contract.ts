@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import type { Cleaned, Rule } from './retention.ts'
-import { CodenamePath, Text } from '../../core/schemas.ts'
+import type { AuditCleaned } from './work.ts'
+import { CodenamePath, OrNull, Text } from '../../core/schemas.ts'
 
 const Keep = Type.Integer({ minimum: 1, maximum: 1000, description: 'Versions of each name and architecture.' })
 const RuleReply = Type.Unsafe<Rule>(
@@ -33,15 +34,29 @@ const CleanedReply = Type.Unsafe<Cleaned>(
     message: Type.String(),
   }),
 )
+const AuditCleanedReply = Type.Unsafe<AuditCleaned>(
+  Type.Object({
+    days: Type.Integer({ description: 'retention.audit_days' }),
+    files: Type.Integer(),
+    lines: Type.Integer(),
+    bytes: Type.Integer(),
+    first_day: OrNull(Text),
+    last_day: OrNull(Text),
+    message: Text,
+  }),
+)
 const limit = { bucket: 'distributions', perMinute: 5 }
 
 /** How many versions a distribution keeps. */
 export const retention = contract({
   'POST /settings/run-retention': {
-    summary:
-      'Runs now what the nightly run does: removes the versions that the rules of all distributions leave behind.',
+    summary: 'Runs now what the night does: removes versions that no rule keeps, and old files of the audit log.',
+    details:
+      'Two jobs, which go on when the caller goes away. `audit` is null where the edition keeps the audit log for ever. Audit files that were changed stay, as evidence, unless `accept_broken` is true; the log records that.',
     access: 'admin',
     limit,
+    query: Type.Object({ accept_broken: Type.Optional(Type.Boolean()) }),
+    fails: ['audit_not_whole'],
     reply: Type.Object({
       status: Text,
       job: Text,
@@ -49,6 +64,7 @@ export const retention = contract({
       distributions: Type.Array(CleanedReply),
       removed: Type.Integer(),
       bytes: Type.Integer(),
+      audit: OrNull(AuditCleanedReply),
     }),
   },
   'GET /distributions/{codename}/retention': {

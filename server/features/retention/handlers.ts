@@ -2,31 +2,46 @@ import { lockVersion } from '../../catalog/queries/retention.ts'
 import type { Handlers } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
 import { asSeenBy, type Repositories } from '../../core/repository.ts'
+import type { Jobs } from '../../core/work.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Audit } from '../../record/audit.ts'
+import { answerOf } from '../../work/answer.ts'
 import type { retention } from './contract.ts'
-import { ALL_SEEING } from '../../core/viewer.ts'
-import { clean, cleanAll, readRule, type RetentionDeps } from './retention.ts'
-import { deletePin, saveKeep, savePin } from './store.ts'
+import { clean, readRule, type Cleaned, type RetentionDeps } from './retention.ts'
+import { deletePin, readKeep, saveKeep, savePin } from './store.ts'
+import { AUDIT, VERSIONS, type AuditCleaned } from './work.ts'
 
 export interface RetentionRouteDeps extends Omit<RetentionDeps, 'repositories'> {
   readonly repositories: Pick<Repositories, 'seenBy'>
   readonly audit: Pick<Audit, 'owe'>
   readonly clock: Clock
+  readonly jobs: Jobs
+  /** Whether this edition removes old audit files. */
+  readonly cutsAudit: () => boolean
 }
 
 export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> = {
-  'POST /settings/run-retention': async (deps, { who, raw }) => {
-    const all = { ...deps, repositories: deps.repositories.seenBy(ALL_SEEING) }
-    const done = await cleanAll(all, { by: who.name, ip: raw.clientIp })
+  'POST /settings/run-retention': async ({ jobs, cutsAudit }, { query, who, raw }) => {
+    const asked = { by: who.name, requestId: raw.requestId, codenames: 'all' as const }
+    const done = await answerOf<readonly Cleaned[]>(
+      jobs,
+      { kind: VERSIONS, request: { ip: raw.clientIp }, ...asked },
+      raw.signal,
+    )
     const removed = done.reduce((sum, one) => sum + one.removed.length, 0)
+    const said = `${removed === 1 ? '1 version was' : `${removed} versions were`} removed by the rules of ${done.length === 1 ? '1 distribution' : `${done.length} distributions`}.`
+    const request = { accept_broken: query.accept_broken === true, ip: raw.clientIp }
+    const audit = cutsAudit()
+      ? await answerOf<AuditCleaned>(jobs, { kind: AUDIT, request, ...asked }, raw.signal)
+      : null
     return {
       status: 'done',
       job: 'version-retention',
-      message: `${removed === 1 ? '1 version was' : `${removed} versions were`} removed by the rules of ${done.length === 1 ? '1 distribution' : `${done.length} distributions`}.`,
+      message: `${said} ${audit?.message ?? 'The audit log is kept: its retention is part of the enterprise edition.'}`,
       distributions: [...done],
       removed,
       bytes: done.reduce((sum, { bytes }) => sum + bytes, 0),
+      audit,
     }
   },
   'GET /distributions/{codename}/retention': (deps, { params, viewer }) =>
@@ -52,8 +67,26 @@ export const retentionHandlers: Handlers<typeof retention, RetentionRouteDeps> =
   },
   'POST /distributions/{codename}/retention/preview': (deps, { params, body, who, viewer }) =>
     clean(asSeenBy(deps, viewer), params.codename, { keep: body.keep, dryRun: true, by: who.name, viewer }),
-  'POST /distributions/{codename}/retention/run': (deps, { params, who, viewer, raw }) =>
-    clean(asSeenBy(deps, viewer), params.codename, { dryRun: false, by: who.name, ip: raw.clientIp, viewer }),
+  'POST /distributions/{codename}/retention/run': async (
+    { db, jobs, ...deps },
+    { params, who, viewer, raw },
+  ): Promise<Cleaned> => {
+    const { codename } = deps.repositories.seenBy(viewer).need(params.codename)
+    if ((await readKeep(db, codename)) === undefined) fail('no_retention_rule', { codename })
+    const [cleaned] = await answerOf<readonly Cleaned[]>(
+      jobs,
+      {
+        kind: VERSIONS,
+        target: codename,
+        request: { codename, ip: raw.clientIp },
+        codenames: [codename],
+        by: who.name,
+        requestId: raw.requestId,
+      },
+      raw.signal,
+    )
+    return cleaned ?? fail('no_retention_rule', { codename })
+  },
   'POST /distributions/{codename}/pins': async (
     { db, audit, clock, ...deps },
     { params, body: { name, version, reason = '' }, who, viewer, raw },

@@ -5,14 +5,27 @@ import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
 import type { Codename } from '../../core/identity.ts'
 import { retention } from './contract.ts'
 import { retentionHandlers } from './handlers.ts'
-import { clean, cleanAll } from './retention.ts'
+import type { WorkKind } from '../../core/work.ts'
+import type { Worker } from '../../work/worker.ts'
+import { runAlone, startWorker } from '../../../test/support/jobs.ts'
+import { clean } from './retention.ts'
+import { auditWork, versionsWork } from './work.ts'
 import { repositories } from '../../../test/support/repositories.ts'
 
 let stock: Stock
+let worker: Worker
+let cutsAudit = true
 beforeAll(async () => {
   stock = await createStock()
+  const { db, catalog, audit } = stock
+  const kinds = [versionsWork({ db, catalog, repositories }), auditWork({ audit, days: () => 90 })]
+  worker = await startWorker(db, kinds as WorkKind[])
 })
-afterAll(() => stock.close())
+afterAll(async () => {
+  await worker.stop()
+  await stock.close()
+})
+const cleanAll = () => versionsWork({ db: stock.db, catalog: stock.catalog, repositories }).run(runAlone(), {})
 beforeEach(async () => {
   await stock.clear()
   await stock.db.query('truncate retention, pin')
@@ -23,6 +36,8 @@ const { call } = createCaller(retention, retentionHandlers, () => ({
   repositories,
   audit: stock.audit,
   clock: stock.clock,
+  jobs: worker,
+  cutsAudit: () => cutsAudit,
 }))
 const params = { codename: 'jammy' }
 const versions = async (name = 'hello', codename = 'jammy') =>
@@ -71,7 +86,7 @@ test('a run removes them, but never a pinned, held or only version, nor one of a
       params: { ...params, name: 'hello', version: '1.2' },
     }),
   ).toMatchObject({ keep: 1, pins: [] })
-  await cleanAll({ db: stock.db, catalog: stock.catalog, repositories }, { by: 'system' })
+  await cleanAll()
   expect(await versions()).toEqual(['0.9', '1:0.1'])
 })
 
@@ -119,7 +134,7 @@ test('of versions that are equal, one is as new as the other, and the preview sa
 
 test('without a rule nothing is removed, and a run is refused with the way out', async () => {
   await shelf()
-  await cleanAll({ db: stock.db, catalog: stock.catalog, repositories }, { by: 'system' })
+  await cleanAll()
   expect(await versions()).toHaveLength(6)
   expect(await codeOf(call('POST /distributions/{codename}/retention/run', { params }))).toBe('no_retention_rule')
   expect(await codeOf(call('GET /distributions/{codename}/retention', { params: { codename: 'nowhere' } }))).toBe(
@@ -135,4 +150,44 @@ test('without a rule nothing is removed, and a run is refused with the way out',
       }),
     ),
   ).toBe('pin_not_found')
+})
+
+test('a run of all of them is a job that names what went, goes on where it was, and leaves the audit log to its edition', async () => {
+  await shelf()
+  await call('PATCH /distributions/{codename}/retention', { params, body: { keep: 3 } })
+  await call('PATCH /distributions/{codename}/retention', { params: { codename: 'noble' }, body: { keep: 1 } })
+  const ran = await call('POST /settings/run-retention')
+  expect(ran).toMatchObject({
+    status: 'done',
+    message: '2 versions were removed by the rules of 2 distributions. No file of the audit log is older than 90 days.',
+    distributions: [
+      { codename: 'jammy', removed: [{ version: '1.9~rc1' }, { version: '1.2' }] },
+      { codename: 'noble', removed: [] },
+    ],
+    removed: 2,
+    audit: { days: 90, files: 0, lines: 0, bytes: 0, first_day: null, last_day: null },
+  })
+  const said = await stock.db.query<{ message: string }>(
+    `select message from job_event join job on job.id = job_id where kind = 'retention' and target = '' order by n`,
+  )
+  expect(said.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^Asked for by /),
+    'hello 1.9~rc1 (jammy, amd64) was removed.',
+    'hello 1.2 (jammy, amd64) was removed.',
+    'Done.',
+  ])
+  cutsAudit = false
+  expect(await call('POST /settings/run-retention')).toMatchObject({
+    message:
+      '0 versions were removed by the rules of 2 distributions. The audit log is kept: its retention is part of the enterprise edition.',
+    audit: null,
+  })
+  cutsAudit = true
+  // a run that was cut short after the first distribution
+  const [first] = ran.distributions
+  const { run } = versionsWork({ db: stock.db, catalog: stock.catalog, repositories })
+  expect(await run(runAlone({ cursor: first === undefined ? [] : [first] }), {})).toEqual([
+    first,
+    expect.objectContaining({ codename: 'noble', removed: [] }),
+  ])
 })

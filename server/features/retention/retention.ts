@@ -4,7 +4,7 @@ import { fail, isRefusal } from '../../core/errors.ts'
 import type { SeenRepositories } from '../../core/repository.ts'
 import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import { listPins, listRules, readKeep } from './store.ts'
+import { listPins, readKeep } from './store.ts'
 
 export interface RetentionDeps {
   readonly db: Db
@@ -60,6 +60,9 @@ export async function clean(
     readonly by: string
     readonly ip?: string
     readonly viewer: Viewer
+    readonly signal?: AbortSignal
+    /** Called after each that was removed. */
+    readonly removed?: (one: Omit<Surplus, 'pinned'>) => Promise<void>
   },
 ): Promise<Cleaned> {
   const { codename, format } = repositories.need(name)
@@ -72,6 +75,7 @@ export async function clean(
   const removed: Omit<Surplus, 'pinned'>[] = []
   for (const { pinned, one } of surplus) {
     if (pinned) continue
+    wish.signal?.throwIfAborted()
     const ref = { format, codename, name: one.name, version: one.version, arch: one.arch }
     try {
       // pinned since, or among the newest because a newer one was removed
@@ -80,7 +84,9 @@ export async function clean(
         wish.dryRun ||
         (await catalog.change({ kind: 'delete', ref, why: `Retention keeps ${keep} versions.`, unless }, actor))
           .outcome === 'deleted'
-      if (done) removed.push(one)
+      if (!done) continue
+      removed.push(one)
+      await wish.removed?.(one)
     } catch (error) {
       if (!isRefusal(error, 'version_not_found')) throw error // deleted by somebody meanwhile
     }
@@ -95,15 +101,4 @@ export async function clean(
     bytes: removed.reduce((sum, { size }) => sum + size, 0),
     message: `${removed.length} packages ${said}; each name keeps its newest ${keep}.`,
   }
-}
-
-/** The nightly run over every distribution that has a rule. */
-export async function cleanAll(
-  deps: RetentionDeps,
-  by: { readonly by: string; readonly ip?: string },
-): Promise<readonly Cleaned[]> {
-  const done: Cleaned[] = []
-  for (const { codename } of await listRules(deps.db))
-    done.push(await clean(deps, codename, { dryRun: false, viewer: ALL_SEEING, ...by }))
-  return done
 }

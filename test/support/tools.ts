@@ -25,6 +25,7 @@ const PROGRAMS = {
   'locales': 'locale-gen',
   'logrotate': 'logrotate',
   'ldap-utils': 'ldapmodify',
+  'openssh-server': 'sshd',
   'openssl': 'openssl',
   'gnupg': 'gpg',
   'gpgv': 'gpgv',

@@ -1,9 +1,11 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
+import type { Jobs, WorkKind } from '../../core/work.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import { JUDGE } from '../../inventory/intake.ts'
 import { judgeMachine, listStale, type JudgeDeps } from '../../inventory/judge.ts'
 import { createMatcher } from '../../inventory/matcher.ts'
+import { SCAN, scanWork, type ScanDeps } from '../../inventory/scan.ts'
 import { forgetScans } from '../../inventory/scan-log.ts'
 import type { Log } from '../../lib/log.ts'
 import { createOsvScanner } from '../../scanners/osv.ts'
@@ -16,11 +18,14 @@ import { clientHandlers, type ClientRouteDeps } from './client-handlers.ts'
 import { inventory } from './contract.ts'
 import { inventoryHandlers } from './handlers.ts'
 import { reportHandlers, type ReportDeps } from './report-handlers.ts'
+import { scanHandlers } from './scan-handlers.ts'
 
 export interface InventoryNeeds extends Omit<ClientRouteDeps, 'changed'>, Omit<ReportDeps, 'outbox'> {
   readonly repositories: ClientRouteDeps['repositories'] & JudgeDeps['repositories']
   readonly outbox: Pick<Outbox, 'owe' | 'oweAll' | 'nudge'>
   readonly settings: Pick<Settings, 'now'>
+  readonly audit: ClientRouteDeps['audit'] & ScanDeps['audit']
+  readonly worker: Jobs
   readonly log: Log
   readonly vulndb: {
     readonly database: Database
@@ -34,7 +39,7 @@ const DAY_MS = 86_400_000
 
 /** Machines: what they run, what is newer here, what is wrong with it. */
 export function composeInventory(needs: InventoryNeeds): Feature {
-  const { db, clock, outbox, settings, vulndb, log } = needs
+  const { db, clock, outbox, settings, vulndb, log, worker } = needs
   const maxAgeDays = (): number => settings.now().validation.vuln_data_max_age_days
   const matcher = createMatcher({
     ...vulndb,
@@ -57,12 +62,29 @@ export function composeInventory(needs: InventoryNeeds): Feature {
     )
   })
 
-  const deps = { ...needs, changed: (tx: Parameters<Outbox['owe']>[0], id: number) => outbox.owe(tx, `${JUDGE}:${id}`) }
+  /** Asks for a scan of every machine that may be asked. */
+  async function scanAll(): Promise<void> {
+    const rows = await db.query<{ id: number; distribution: string | null }>(
+      `select c.id, c.distribution from inventory_client c left join inventory_known_host k on k.client_id = c.id
+      where c.connection_type = 'ssh' and c.enabled and k.offered_at is null order by c.id`,
+    )
+    for (const { id, distribution } of rows) {
+      const codenames = distribution === null ? {} : { codenames: [distribution] }
+      await worker.ask({ kind: SCAN, target: String(id), request: { client_id: id }, ...codenames, by: 'system' })
+    }
+  }
+
+  const deps = {
+    ...needs,
+    jobs: worker,
+    changed: (tx: Parameters<Outbox['owe']>[0], id: number) => outbox.owe(tx, `${JUDGE}:${id}`),
+  }
   return {
     routes: [
       ...bind(clients, clientHandlers, deps),
-      ...bind(inventory, { ...inventoryHandlers, ...reportHandlers } as never, deps),
+      ...bind(inventory, { ...inventoryHandlers, ...reportHandlers, ...scanHandlers }, deps),
     ],
+    work: [scanWork(needs) as WorkKind],
     outwardDebts: {
       [JUDGE]: {
         batch: 20,
@@ -72,6 +94,16 @@ export function composeInventory(needs: InventoryNeeds): Feature {
       },
     },
     jobs: [
+      {
+        id: 'inventory-scan',
+        name: 'Ask all machines over SSH',
+        when: () => {
+          const { enabled, hour, minute } = settings.now().inventory
+          return enabled ? `${minute} ${hour} * * *` : undefined
+        },
+        daily: true,
+        run: scanAll,
+      },
       {
         id: 'inventory-compare',
         name: 'Compare machines with new packages and new vulnerability data',

@@ -4,7 +4,12 @@ import { addressOf, ApiProblem, credentialHeaders, problemFrom, tellRefused } fr
  * Routes that answer with a file. A plain link cannot carry the credential, so the console fetches and hands it to the
  * browser.
  */
-type FileKey = 'POST /support/bundle' | 'GET /security/report' | 'GET /sbom/export' | 'GET /sbom/{name}/{version}'
+type FileKey =
+  | 'POST /support/bundle'
+  | 'GET /inventory/export'
+  | 'GET /security/report'
+  | 'GET /sbom/export'
+  | 'GET /sbom/{name}/{version}'
 interface Ask {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, unknown>>

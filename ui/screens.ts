@@ -62,6 +62,15 @@ const SCREENS = {
     otherwise: { title: 'The policy belongs to admins', say: 'What it decided stands beside every package.' },
   },
   engines: { title: 'Engines', icon: 'scan', key: 'e', group: 'Security', file: 'engines/Engines.svelte' },
+  inventory: {
+    title: 'Inventory',
+    icon: 'server',
+    key: 'y',
+    group: 'Security',
+    file: 'inventory/Inventory.svelte',
+    least: 'auditor',
+    otherwise: { title: 'The inventory is for auditors, maintainers and admins' },
+  },
   health: { title: 'Health', icon: 'health', key: 'h', group: 'Appliance', file: 'health/Health.svelte' },
   jobs: { title: 'Jobs', icon: 'timer', key: 'j', group: 'Appliance', file: 'jobs/Jobs.svelte' },
   backups: {

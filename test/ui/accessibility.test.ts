@@ -24,6 +24,7 @@ const SCREENS = [
   '#/audit?tab=decisions',
   '#/audit?q=nothing',
   '#/health',
+  '#/inventory',
   '#/logs',
   '#/logs?level=ERROR&span=hour',
   '#/downloads',

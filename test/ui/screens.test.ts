@@ -28,6 +28,7 @@ describe.skipIf(noBrowser !== undefined)('the table of screens', () => {
       'Vulnerabilities',
       'Policy',
       'Engines',
+      'Inventory',
       'Health',
       'Jobs',
       'Backups',

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { generateSync } from 'otplib/functional'
 import type { Browser, Page } from 'playwright-core'
 import { axeProblems, dropFiles, launch, openPage, tooWide } from './browser.ts'
+import { showMachines } from './machines.ts'
 import { ADVISORIES, BOSS, SETUP_TOKEN, deb, startInstance, type Instance } from './instance.ts'
 
 // axe runs where it says so: it is what takes the time
@@ -591,6 +592,31 @@ const SHOTS: readonly Shot[] = [
   },
   { name: 'settings-ldap-community', at: '#/settings?section=ldap', before: community },
   { name: 'settings-reader', at: '#/settings', who: 'r.silva' },
+  { name: 'inventory-none', at: '#/inventory' },
+  { name: 'inventory', at: '#/inventory', before: showMachines },
+  { name: 'inventory-machine', at: '#/inventory?pick=1', before: showMachines },
+  ...['findings', 'compliance', 'packages', 'history'].map((tab): Shot => ({
+    name: `inventory-${tab}`,
+    at: `#/inventory?pick=1&tab=${tab}`,
+    before: showMachines,
+  })),
+  { name: 'inventory-late', at: '#/inventory?pick=6', before: showMachines },
+  { name: 'inventory-unknown', at: '#/inventory?pick=8', before: showMachines },
+  { name: 'inventory-hostkey', at: '#/inventory?pick=7', before: showMachines },
+  { name: 'inventory-add', at: '#/inventory', before: showMachines, act: press('Add a machine') },
+  {
+    name: 'inventory-token',
+    at: '#/inventory',
+    act: async page => {
+      await press('Add a machine')(page)
+      await page.getByRole('radio', { name: /reports itself/ }).check()
+      await page.getByLabel('Name').fill('line-4')
+      await inDialog(page, 'Add it')
+      await page.getByText('only time').waitFor()
+    },
+  },
+  { name: 'inventory-rules', at: '#/inventory', before: showMachines, act: press('Rules') },
+  { name: 'inventory-community', at: '#/inventory', before: community },
   { name: 'health', at: '#/health' },
   { name: 'menu', at: '#/health', act: page => page.locator('.who').click() },
   { name: 'keys', at: '#/review', act: page => page.keyboard.press('?') },

@@ -219,7 +219,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     antivirus,
     vulnerability: scanners.vulnerability,
     scheduler,
-    backups: () => readFacts(base.db, base.layout.backups),
+    backups: () => readFacts(base),
     diskWatch: undefined,
     logFolder: env.logFolder,
     missingCatalogues: () => missingOf(vulndb.intel),

@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util'
 import type { Client } from 'pg'
 import { printSigned } from '../backup/archive-signature.ts'
 import { carryOut, decide, discardStaged, findUndoable, stageBackup } from '../backup/restore.ts'
-import { archiveSource } from '../backup/source.ts'
 import { STAGING, type RestoredBackup } from '../backup/restore-plan.ts'
+import { namedSource } from '../backup/targets/named-source.ts'
 import { openClient, type DatabaseAddress } from '../db/db.ts'
 import { startEmbedded } from '../db/embedded.ts'
 import { EnvProblems, readEnv, type Env } from '../env.ts'
@@ -17,7 +17,9 @@ import { openRoot } from '../files/root.ts'
 const USAGE = `npm run restore -- ARCHIVE [--passphrase-file FILE]
 npm run restore -- --undo
 
-Restores a backup into REPOS_ROOT and its database, while the service is stopped. What is there is put aside for seven
+Restores a backup into REPOS_ROOT and its database, while the service is stopped. ARCHIVE is a file, a directory that
+backups are written to, or the address of a bucket (https://s3.example/bucket/prefix, with its keys in
+AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY): its newest backup, or the one whose name follows behind a slash. What is there is put aside for seven
 days; --undo goes back to it. The passphrase of an encrypted archive is the first line of FILE, or stands in
 GATEHOUSE_BACKUP_PASSPHRASE.
 `
@@ -65,9 +67,11 @@ async function openAlone(env: Env): Promise<{ readonly address: DatabaseAddress;
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
 async function restoreFrom(root: string, client: Client, { archive, passphrase }: Wish): Promise<RestoredBackup> {
-  const source = archiveSource(archive ?? '')
+  const { source, what, close } = await namedSource(archive ?? '', process.env)
   const { signal } = new AbortController()
-  const { backup, ...rest } = await stageBackup({ root, source, passphrase, client, signal, say })
+  say(`restoring ${what}`)
+  const staging = stageBackup({ root, source, passphrase, client, signal, say })
+  const { backup, ...rest } = await staging.finally(close)
   const decided_at = new Date().toISOString()
   await decide(root, { do: 'restore', by: BY, decided_at, backup, ...rest })
   say('putting everything in its place')

@@ -235,6 +235,13 @@ export const ERRORS = {
   ],
   backup_not_found: [404, 'There is no backup {file_name}.'],
   backup_refused: [422, '{why}'],
+  backup_nowhere: [422, 'No place for backups is set. Switch on backup.to_folder, or name a target, in the settings.'],
+  backup_no_target: [404, 'The settings name no target of the kind {place}. Fill in {settings} first.'],
+  backup_target_failed: [502, '{why}'],
+  backup_in_pieces: [
+    409,
+    '{file_name} is no single file: its files lie on {address}, each once. To restore it, run {command}',
+  ],
   // machines
   inventory_client_not_found: [404, 'There is no machine {id}.'],
   inventory_client_exists: [409, 'The machine {hostname}, port {port}, is registered already.'],

@@ -30,6 +30,7 @@ import { backups } from './migrations/0029-backups.ts'
 import { replicas } from './migrations/0030-replicas.ts'
 import { inventory } from './migrations/0031-inventory.ts'
 import { operations } from './migrations/0032-operations.ts'
+import { backupTargets } from './migrations/0033-backup-targets.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -62,6 +63,7 @@ const MIGRATIONS: readonly Migration[] = [
   backups,
   inventory,
   operations,
+  backupTargets,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { email, ldap, oidc, mfa_policy } from './account-settings.ts'
+import { backup } from './backup-settings.ts'
 import {
   bool,
   FOLDER_OR_EMPTY,
@@ -85,17 +86,7 @@ export const SETTINGS = Type.Object(
       },
       { edition: 'retention' },
     ),
-    backup: section('Backups of the whole installation, in backups/ below REPOS_ROOT.', {
-      ...schedule(false, 4, 30, 'the backup'),
-      retention_count: int(7, [1, 1_000], 'Backups that are kept; the newest one that was proved stays beside them.'),
-      retention_days: int(0, [0, 3_650], 'Backups older than this are removed, too; 0: whatever their age.', 'd'),
-      passphrase: text(
-        '',
-        'Encrypts backups, with age; only then the secrets are in them. Keep it elsewhere: without it they cannot be read.',
-        { secret: true, maxLength: 200 },
-      ),
-      drill_weekly: bool(false, 'Prove the newest backup every Sunday, an hour after the hour of the backup.'),
-    }),
+    backup,
     inventory: section(
       'Machines that are asked over SSH, and what is kept of them.',
       {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { bytesOf, readAll, TargetTrouble, type TargetStore } from './target-store.ts'
 import { listSnapshots } from './vault.ts'
 
@@ -50,4 +51,19 @@ export async function claimTarget(
   const fresh: Marker = { format: 1, installation, made_at: now.toISOString() }
   await store.put(MARKER, bytesOf(`${JSON.stringify(fresh)}\n`), signal)
   await store.settle()
+}
+
+/** Writes, reads, lists and removes a small file. @throws TargetTrouble where one of them does not work */
+export async function tryStore(store: TargetStore, signal: AbortSignal): Promise<void> {
+  const key = `probe/${randomBytes(8).toString('hex')}`
+  const text = `written by a test of the connection, ${key}`
+  await store.put(key, bytesOf(text), signal)
+  await store.settle()
+  const body = await store.read(key, signal)
+  const found = body && (await readAll(body, MAX_MARKER)).toString('utf8')
+  if (found !== text) throw new TargetTrouble(`${store.address} does not give back what was written to it.`)
+  let isListed = false
+  for await (const one of store.list('probe/', signal)) isListed ||= one.key === key
+  if (!isListed) throw new TargetTrouble(`${store.address} does not list what was written to it.`)
+  await store.remove(key, signal)
 }

@@ -114,6 +114,11 @@ async function* resumed(client: S3Client, key: string, first: IncomingMessage, s
     }
 }
 
+/** What people call a bucket and a prefix in it. */
+export function s3Address({ endpoint, bucket }: Pick<S3Place, 'endpoint' | 'bucket'>, prefix: string): string {
+  return `${endpoint.replace(/\/+$/, '')}/${bucket}${prefix === '' ? '' : `/${prefix}`}`
+}
+
 /**
  * A bucket of any S3-compatible store as a target, below a prefix.
  * @param prefix  empty, or without a slash at its ends
@@ -150,7 +155,7 @@ export function createS3Store(place: S3Place, prefix: string, deps: S3ClientDeps
   }
 
   return {
-    address: prefix === '' ? client.address : `${client.address}/${prefix}`,
+    address: s3Address(place, prefix),
     list,
     read: async (key, signal) => {
       const answer = await client.send({ method: 'GET', key: at(key), signal })

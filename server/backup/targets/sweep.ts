@@ -1,6 +1,6 @@
 import { readList } from './snapshot-reader.ts'
 import type { TargetStore } from './target-store.ts'
-import { isBlobKey, keyOf, listKeys, listSnapshots, vaultToRead, vaultToWrite, type Vault } from './vault.ts'
+import { isBlobKey, keyOf, listKeys, listSnapshots, vaultToWrite, type Vault } from './vault.ts'
 
 /** What a younger blob belongs to may not be written yet. */
 const YOUNG_MS = 86_400_000
@@ -31,12 +31,11 @@ async function removeOthers(
 }
 
 /** The blobs that the snapshots of a vault name. @throws BadArchive where one of them cannot be read */
-async function named(store: TargetStore, vault: Vault, passphrase: string, signal: AbortSignal): Promise<Set<string>> {
+async function named(store: TargetStore, vault: Vault, signal: AbortSignal): Promise<Set<string>> {
   const keys = new Set<string>()
   for (const snapshot of await listSnapshots(store, signal)) {
     if (snapshot.vault !== vault.id) continue
-    const opened = await vaultToRead(store, snapshot, passphrase, signal)
-    const { manifest } = await readList(store, opened, snapshot, signal)
+    const { manifest } = await readList(store, vault, snapshot, signal)
     for (const { sha256 } of manifest.files) keys.add(vault.blobKey(sha256))
   }
   return keys
@@ -52,7 +51,7 @@ export async function sweepTarget(store: TargetStore, passphrase: string, signal
   const before = new Date((await store.now(signal)).getTime() - YOUNG_MS)
   await store.sweepUnfinished(before, signal)
   const vault = await vaultToWrite(store, passphrase, signal)
-  const keep = await named(store, vault, passphrase, signal)
+  const keep = await named(store, vault, signal)
   const isKept = (key: string): boolean => keep.has(key) || !isBlobKey(vault, key)
   const own = await removeOthers(store, vault.blobs, { keep: isKept, before, signal })
   let { blobs, bytes } = own

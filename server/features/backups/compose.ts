@@ -4,7 +4,7 @@ import type { Jobs, WorkKind } from '../../core/work.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import { openClient, type DatabaseAddress, type Db } from '../../db/db.ts'
 import type { Keyring } from '../../signing/signer.ts'
-import { backups } from './contract.ts'
+import { BACKUP_PLACES, backups } from './contract.ts'
 import { backupHandlers, type BackupRouteDeps } from './handlers.ts'
 import { listBackups } from './store.ts'
 import { restoreWork, type RestoreWorkDeps } from './restore-work.ts'
@@ -20,7 +20,7 @@ export interface BackupNeeds extends Omit<RestoreWorkDeps, 'open' | 'signer' | '
 
 /** Backups, made by hand and by the clock, and their proofs. */
 export function composeBackups({ worker, databaseAddress, keyring, ...needs }: BackupNeeds): Feature {
-  const { settings, db, layout } = needs
+  const { settings } = needs
   const deps: RestoreWorkDeps = {
     ...needs,
     open: () => openClient(databaseAddress, { queryTimeoutMs: Infinity }),
@@ -44,7 +44,7 @@ export function composeBackups({ worker, databaseAddress, keyring, ...needs }: B
       },
       {
         id: 'backup-drill',
-        name: 'Prove the newest backup by restoring it in a scratch place',
+        name: 'Prove the newest backup of each place by restoring it in a scratch place',
         // an hour after the backup of the night
         when: () => {
           const { drill_weekly: isWanted, hour, minute } = settings.now().backup
@@ -52,8 +52,9 @@ export function composeBackups({ worker, databaseAddress, keyring, ...needs }: B
         },
         daily: true,
         run: async () => {
-          const [newest] = await listBackups(db, layout.backups)
-          if (newest !== undefined) await ask(DRILL, { file_name: newest.file_name })
+          const all = await listBackups(deps)
+          const newest = BACKUP_PLACES.map(place => all.find(one => one.place === place))
+          for (const one of newest) if (one !== undefined) await ask(DRILL, { file_name: one.file_name })
         },
       },
     ],

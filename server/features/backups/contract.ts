@@ -1,11 +1,18 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
-import { OrNull, Text, Time } from '../../core/schemas.ts'
+import { PLACES, type Place } from '../../backup/targets/places.ts'
+import { listed, OrNull, Text, Time } from '../../core/schemas.ts'
 
-/** A backup in the folder. Sizes in bytes, times ISO 8601. */
+/** A backup. Sizes in bytes, times ISO 8601. */
 export interface BackupView {
+  /** Of an archive its name; of a snapshot its name and place: `gatehouse_backup_20261123_043000@s3`. */
   readonly file_name: string
-  readonly size: number
+  /** Where it lies: `folder`, or on a target. */
+  readonly place: BackupPlace
+  /** The folder, the directory, or the address of the bucket. */
+  readonly address: string
+  /** Of all that is in it: on a target, files that several have lie once. Null where nobody has read it yet. */
+  readonly size: number | null
   readonly created_at: string
   readonly encrypted: boolean
   /** Null where it was put there by hand. */
@@ -16,10 +23,39 @@ export interface BackupView {
   readonly proof_failed: string | null
 }
 
+/** How a target answered. Times are ISO 8601. */
+export interface TargetView {
+  readonly place: Place
+  readonly address: string
+  /** When it was last written to or tried; null: never. */
+  readonly tried_at: string | null
+  /** When that last went well, and why it did not the last time. */
+  readonly done_at: string | null
+  readonly trouble: string | null
+}
+
+/** What came of a backup in one place. */
+export interface Outcome {
+  readonly place: BackupPlace
+  readonly address: string
+  /** Null where it failed. */
+  readonly file_name: string | null
+  /** Bytes that were written: on a target, those that it did not have. */
+  readonly written: number
+  /** Why there is none. */
+  readonly failed: string | null
+}
+
+/** Places of backups: the folder of archives, and the targets. */
+export const BACKUP_PLACES = ['folder', ...PLACES] as const
+export type BackupPlace = (typeof BACKUP_PLACES)[number]
+
 const Backup = Type.Unsafe<BackupView>(
   Type.Object({
     file_name: Text,
-    size: Type.Integer(),
+    place: listed(BACKUP_PLACES),
+    address: Text,
+    size: OrNull(Type.Integer()),
     created_at: Time,
     encrypted: Type.Boolean(),
     packages: OrNull(Type.Integer()),
@@ -29,6 +65,24 @@ const Backup = Type.Unsafe<BackupView>(
   }),
 )
 const Accepted = Type.Object({ status: Text, job_id: Text, message: Text })
+const Target = Type.Unsafe<TargetView>(
+  Type.Object({
+    place: listed(PLACES),
+    address: Text,
+    tried_at: OrNull(Time),
+    done_at: OrNull(Time),
+    trouble: OrNull(Text),
+  }),
+)
+const PlaceOutcome = Type.Unsafe<Outcome>(
+  Type.Object({
+    place: listed(BACKUP_PLACES),
+    address: Text,
+    file_name: OrNull(Text),
+    written: Type.Integer(),
+    failed: OrNull(Text),
+  }),
+)
 const FileName = Type.Object({ file_name: Type.String({ minLength: 1, maxLength: 120 }) })
 
 /** Backups of the whole installation. */
@@ -36,12 +90,19 @@ export const backups = contract({
   'POST /backup/': {
     summary: 'Makes a backup now: database, settings, keys, audit log, documents and all packages, of one moment.',
     details:
-      'It goes on as a job when the caller goes away; a second request meanwhile waits for the same one. With `backup.passphrase` it is encrypted (age) and holds the secrets; without, it holds none in the clear.',
+      'It goes on as a job when the caller goes away; a second request meanwhile waits for the same one. It goes to each place that the settings name; one that fails does not stop the others. With `backup.passphrase` it is encrypted (age) and holds the secrets; without, it holds none in the clear.',
     access: 'admin',
     limit: { bucket: 'backup', perMinute: 10 },
     status: 201,
-    reply: Type.Intersect([Backup, Type.Object({ status: Text, message: Text })]),
-    fails: ['backup_no_room'],
+    reply: Type.Intersect([
+      Backup,
+      Type.Object({
+        status: Type.String({ description: '`created`, or `partial` where a place failed.' }),
+        message: Text,
+        places: Type.Array(PlaceOutcome),
+      }),
+    ]),
+    fails: ['backup_no_room', 'backup_nowhere', 'backup_target_failed'],
   },
   'GET /backup/': {
     summary: 'Lists backups, newest first.',
@@ -49,7 +110,9 @@ export const backups = contract({
     reply: Type.Object({
       backups: Type.Array(Backup),
       total: Type.Integer(),
+      targets: Type.Array(Target),
       folder: Text,
+      to_folder: Type.Boolean({ description: 'Whether the next one is made there, too.' }),
       encrypts: Type.Boolean({ description: 'Whether the next one is encrypted.' }),
       undo: OrNull(
         Type.Object({ restored_at: Time, until: Time }, { description: 'The last restore, while it can be undone.' }),
@@ -84,19 +147,19 @@ export const backups = contract({
     fails: ['nothing_to_undo'],
   },
   'GET /backup/{file_name}': {
-    summary: 'Downloads a backup.',
+    summary: 'Downloads an archive.',
     access: 'admin',
     params: FileName,
     reply: 'file',
     types: ['application/gzip', 'application/octet-stream'],
-    fails: ['backup_not_found'],
+    fails: ['backup_not_found', 'backup_in_pieces'],
   },
   'DELETE /backup/{file_name}': {
     summary: 'Deletes a backup.',
     access: 'admin',
     params: FileName,
     reply: Type.Object({ status: Text, message: Text }),
-    fails: ['backup_not_found'],
+    fails: ['backup_not_found', 'backup_target_failed'],
   },
   'POST /backup/{file_name}/drill': {
     summary: 'Proves a backup: reads all of it and loads its database beside the one of now, which does not change.',
@@ -104,6 +167,15 @@ export const backups = contract({
     limit: { bucket: 'backup', perMinute: 10 },
     params: FileName,
     reply: Type.Intersect([Backup, Type.Object({ message: Text })]),
-    fails: ['backup_not_found', 'backup_refused'],
+    fails: ['backup_not_found', 'backup_refused', 'backup_target_failed'],
+  },
+  'POST /backup/targets/{place}/try': {
+    summary:
+      'Tries a target: claims it for this installation, writes, reads and removes a file, and lists what is there.',
+    access: 'admin',
+    limit: { bucket: 'backup', perMinute: 10 },
+    params: Type.Object({ place: listed(PLACES) }),
+    reply: Type.Intersect([Target, Type.Object({ backups: Type.Integer(), message: Text })]),
+    fails: ['backup_no_target', 'backup_target_failed'],
   },
 })

@@ -4,54 +4,60 @@ import { join } from 'node:path'
 import type { Client } from 'pg'
 import { decide, findUndoable } from '../../backup/restore.ts'
 import { STAGING } from '../../backup/restore-plan.ts'
+import { tryStore } from '../../backup/targets/marker.ts'
 import type { Handlers } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
 import type { Jobs } from '../../core/work.ts'
-import type { Queryable } from '../../db/db.ts'
-import type { Layout } from '../../files/layout.ts'
-import type { Clock } from '../../lib/clock.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import type { Audit } from '../../record/audit.ts'
-import type { Settings } from '../../settings/store.ts'
 import { answerOf } from '../../work/answer.ts'
-import type { backups, BackupView } from './contract.ts'
-import { listBackups, removeBackup, type MadeBackup } from './store.ts'
+import type { backups } from './contract.ts'
 import { connected } from './connected.ts'
+import { findBackup, look, onTarget, removeBackup, told, type ReachDeps } from './reached.ts'
 import { RESTORE, type RestoreRequest } from './restore-work.ts'
-import { BACKUP, DRILL } from './work.ts'
+import { listBackups, targetsNow } from './store.ts'
+import { listTargets } from './target-rows.ts'
+import { BACKUP, DRILL, type MadeEverywhere } from './work.ts'
 
-export interface BackupRouteDeps {
-  readonly db: Queryable
+export interface BackupRouteDeps extends ReachDeps {
   readonly jobs: Jobs
-  readonly layout: Pick<Layout, 'backups' | 'root'>
-  readonly clock: Clock
   readonly box: Pick<SecretBox, 'seal'>
   readonly open: () => Client
-  readonly settings: Pick<Settings, 'now'>
   readonly audit: Pick<Audit, 'record'>
 }
 
-/** One of the folder: other paths are never looked at. @throws backup_not_found */
-async function viewOf({ db, layout }: BackupRouteDeps, fileName: string): Promise<BackupView> {
-  const all = await listBackups(db, layout.backups)
-  return all.find(one => one.file_name === fileName) ?? fail('backup_not_found', { file_name: fileName })
+/** What there is to say of a new backup. */
+function messageOf({ file_name: name, packages, encrypted, places }: MadeEverywhere): string {
+  const what = encrypted
+    ? `${name} has ${packages} packages and the secrets, encrypted with the passphrase.`
+    : `${name} has ${packages} packages. It is not encrypted, so no secrets are in it: to restore it on another machine, keep SETTINGS_ENCRYPTION_KEY or the folder .secrets elsewhere.`
+  const more = places.filter(one => one.file_name !== null && one.file_name !== name)
+  const failed = places.filter(one => one.failed !== null)
+  return [
+    what,
+    ...more.map(one => `It is on ${one.address}, too.`),
+    ...failed.map(one => `Nothing was written to ${one.address}: ${one.failed}`),
+  ].join(' ')
 }
+
+/** What the settings of a target are called. */
+const SETTINGS_OF = { directory: 'backup.directory', s3: 'backup.s3_endpoint and backup.s3_bucket' } as const
 
 export const backupHandlers: Handlers<typeof backups, BackupRouteDeps> = {
   'POST /backup/': async (deps, { who, raw }) => {
     const order = { kind: BACKUP, request: {}, by: who.name, requestId: raw.requestId }
-    const made = await answerOf<MadeBackup>(deps.jobs, order, raw.signal)
-    const view = await viewOf(deps, made.file_name)
+    const made = await answerOf<MadeEverywhere>(deps.jobs, order, raw.signal)
+    const view = await findBackup(deps, made.file_name)
+    const isPartial = made.places.some(({ failed }) => failed !== null)
     return {
       ...view,
-      status: 'created',
-      message: made.encrypted
-        ? `${made.file_name} has ${made.packages} packages and the secrets, encrypted with the passphrase.`
-        : `${made.file_name} has ${made.packages} packages. It is not encrypted, so no secrets are in it: to restore it on another machine, keep SETTINGS_ENCRYPTION_KEY or the folder .secrets elsewhere.`,
+      status: isPartial ? 'partial' : 'created',
+      message: messageOf(made),
+      places: [...made.places],
     }
   },
   'POST /backup/restore': async (deps, { body, who, raw }) => {
-    const { file_name } = await viewOf(deps, body.file_name)
+    const { file_name } = await findBackup(deps, body.file_name)
     const request: RestoreRequest = {
       file_name,
       ...(body.passphrase === undefined ? {} : { passphrase: deps.box.seal(body.passphrase) }),
@@ -74,29 +80,41 @@ export const backupHandlers: Handlers<typeof backups, BackupRouteDeps> = {
       message: 'The service stops for a moment and goes back to what was before. You sign in again.',
     }
   },
-  'GET /backup/': async ({ db, open, layout, settings }) => {
-    const list = await listBackups(db, layout.backups)
-    const undoable = await connected(open, findUndoable)
+  'GET /backup/': async deps => {
+    const { db, open, layout, settings } = deps
+    const [list, targets, undoable] = await Promise.all([
+      listBackups(deps),
+      listTargets(db, targetsNow(deps)),
+      connected(open, findUndoable),
+    ])
+    const { passphrase, to_folder } = settings.now().backup
     return {
       backups: list,
       total: list.length,
+      targets,
       folder: layout.backups,
-      encrypts: settings.now().backup.passphrase !== '',
+      to_folder,
+      encrypts: passphrase !== '',
       undo: undoable === undefined ? null : { restored_at: undoable.restored_at, until: undoable.until },
     }
   },
   'GET /backup/{file_name}': async (deps, { params }) => {
-    const { file_name: name, size, encrypted } = await viewOf(deps, params.file_name)
+    const { file_name: name, place, address, size, encrypted } = await findBackup(deps, params.file_name)
+    if (place !== 'folder') {
+      const command = `npm run restore -- ${address}/${name.split('@')[0]}`
+      return fail('backup_in_pieces', { file_name: name, address, command })
+    }
     return {
       body: createReadStream(join(deps.layout.backups, name)),
       type: encrypted ? 'application/octet-stream' : 'application/gzip',
       name,
-      size,
+      size: size ?? 0,
     }
   },
   'DELETE /backup/{file_name}': async (deps, { params, who, raw }) => {
-    const { file_name: name } = await viewOf(deps, params.file_name)
-    await removeBackup(deps.db, deps.layout.backups, name)
+    const view = await findBackup(deps, params.file_name)
+    const { file_name: name } = view
+    await told(() => removeBackup(deps, view, raw.signal))
     await deps.audit.record({
       action: 'BACKUP_DELETE',
       result: 'SUCCESS',
@@ -107,12 +125,30 @@ export const backupHandlers: Handlers<typeof backups, BackupRouteDeps> = {
     return { status: 'deleted', message: `${name} is deleted.` }
   },
   'POST /backup/{file_name}/drill': async (deps, { params, who, raw }) => {
-    const { file_name: name } = await viewOf(deps, params.file_name)
+    const { file_name: name } = await findBackup(deps, params.file_name)
     const order = { kind: DRILL, target: name, request: { file_name: name }, by: who.name, requestId: raw.requestId }
     const { packages } = await answerOf<{ packages: number }>(deps.jobs, order, raw.signal)
     return {
-      ...(await viewOf(deps, name)),
+      ...(await findBackup(deps, name)),
       message: `${name} was read to its end and its ${packages} packages were loaded beside the database of now. It can be restored.`,
+    }
+  },
+  'POST /backup/targets/{place}/try': async (deps, { params, raw }) => {
+    const { signal } = raw
+    const target = targetsNow(deps).find(({ place }) => place === params.place)
+    if (target === undefined)
+      return fail('backup_no_target', { place: params.place, settings: SETTINGS_OF[params.place] })
+    const found = await told(() =>
+      onTarget(deps, target, signal, async store => {
+        await tryStore(store, signal)
+        return look(deps, target, store, signal)
+      }),
+    )
+    const [view] = await listTargets(deps.db, [target])
+    return {
+      ...(view ?? fail('backup_no_target', { place: params.place, settings: SETTINGS_OF[params.place] })),
+      backups: found,
+      message: `${target.address} can be written, read and listed. ${found} backups are there.`,
     }
   },
 }

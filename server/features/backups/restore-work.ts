@@ -1,14 +1,14 @@
-import { join } from 'node:path'
 import { BadArchive } from '../../backup/archive-reader.ts'
 import { printSigned } from '../../backup/archive-signature.ts'
 import { slowly } from '../../backup/cut.ts'
 import { decide, stageBackup } from '../../backup/restore.ts'
 import type { RestoredBackup } from '../../backup/restore-plan.ts'
-import { archiveSource } from '../../backup/source.ts'
+import type { BackupSource } from '../../backup/source.ts'
 import { fail } from '../../core/errors.ts'
 import type { WorkKind } from '../../core/work.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import { connected } from './connected.ts'
+import { told, withSource } from './reached.ts'
 import type { BackupWorkDeps } from './work.ts'
 
 export const RESTORE = 'restore'
@@ -36,35 +36,37 @@ export const restoreWork = (deps: RestoreWorkDeps): WorkKind<RestoreRequest, nev
     const { settings, layout, box, open } = deps
     const say = (message: string): Promise<void> => run.step({ say: [{ level: 'info', message }] })
     try {
-      return await connected(open, async client => {
-        const key = passphrase === undefined ? settings.now().backup.passphrase : box.open(passphrase).toString()
-        const source = archiveSource(join(layout.backups, fileName))
-        const telling = slowly((bytes, totalBytes) => run.step({ bytes, totalBytes }), await source.sizeBytes(key))
-        const { backup, ...rest } = await stageBackup({
-          root: layout.root,
-          source,
-          passphrase: key,
-          client,
-          signal: run.signal,
-          say,
-          told: telling.tell,
-        })
-        await telling.end()
-        await say(printSigned(backup.signed))
-        if (backup.without_file > 0)
-          await run.step({
-            say: [{ level: 'warning', message: `${backup.without_file} packages have no file in the backup.` }],
+      const key = passphrase === undefined ? settings.now().backup.passphrase : box.open(passphrase).toString()
+      const from = { signal: run.signal, heals: false }
+      const prepare = (source: BackupSource) =>
+        connected(open, async client => {
+          const telling = slowly((bytes, totalBytes) => run.step({ bytes, totalBytes }), await source.sizeBytes(key))
+          const { backup, ...rest } = await stageBackup({
+            root: layout.root,
+            source,
+            passphrase: key,
+            client,
+            signal: run.signal,
+            say,
+            told: telling.tell,
           })
-        await say('Everything is read and loaded. The service stops for a moment and goes on with it.')
-        await decide(layout.root, {
-          do: 'restore',
-          by: run.by,
-          decided_at: deps.clock.now().toISOString(),
-          backup,
-          ...rest,
+          await telling.end()
+          await say(printSigned(backup.signed))
+          if (backup.without_file > 0)
+            await run.step({
+              say: [{ level: 'warning', message: `${backup.without_file} packages have no file in the backup.` }],
+            })
+          await say('Everything is read and loaded. The service stops for a moment and goes on with it.')
+          await decide(layout.root, {
+            do: 'restore',
+            by: run.by,
+            decided_at: deps.clock.now().toISOString(),
+            backup,
+            ...rest,
+          })
+          return backup
         })
-        return backup
-      })
+      return await told(() => withSource(deps, fileName, from, prepare))
     } catch (error) {
       if (run.signal.aborted) throw error
       if (error instanceof BadArchive) fail('backup_refused', { why: error.message }, error)

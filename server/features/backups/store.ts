@@ -1,10 +1,14 @@
-import { readdir, rm, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ARCHIVE_NAME } from '../../backup/archive-manifest.ts'
+import { targetsOf, type Place, type Target } from '../../backup/targets/places.ts'
 import type { Queryable } from '../../db/db.ts'
-import type { BackupView } from './contract.ts'
+import type { Layout } from '../../files/layout.ts'
+import type { Settings } from '../../settings/store.ts'
+import type { BackupView, TargetView } from './contract.ts'
+import { listTargets } from './target-rows.ts'
 
-/** A backup that was made. */
+/** A backup that was made in one place. */
 export interface MadeBackup {
   readonly file_name: string
   readonly size: number
@@ -15,50 +19,90 @@ export interface MadeBackup {
 
 interface Row {
   readonly file_name: string
+  readonly place: Place | 'folder'
+  readonly size: number | null
+  readonly encrypted: boolean
   readonly packages: number
+  readonly files: number
   readonly made_by: string
   readonly proved_at: Date | null
   readonly proof_failed: string | null
 }
 
+/** What is needed to know which backups there are, and where. */
+export interface BackupPlaces {
+  readonly db: Queryable
+  readonly layout: Pick<Layout, 'backups' | 'root'>
+  readonly settings: Pick<Settings, 'now'>
+}
+
+/** The targets that the settings name now. */
+export function targetsNow({ layout, settings }: Pick<BackupPlaces, 'layout' | 'settings'>): Target[] {
+  const { backup, notifications } = settings.now()
+  return targetsOf(backup, { root: layout.root, allow: notifications.allow_private_hosts })
+}
+
 /** `gatehouse_backup_20261123_043000` → the moment. */
-function momentOf(fileName: string): string {
+export function momentOf(fileName: string): string {
   const [, y, mo, d, h, mi, s] = /_(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)/.exec(fileName) ?? []
   return `${y}-${mo}-${d}T${h}:${mi}:${s}.000Z`
 }
 
-/** What lies in the folder, with what is known of it, newest first. */
-export async function listBackups(db: Queryable, folder: string): Promise<BackupView[]> {
-  const rows = new Map(
-    (await db.query<Row>('select file_name, packages, made_by, proved_at, proof_failed from backup')).map(row => [
-      row.file_name,
-      row,
-    ]),
-  )
-  const names = (await readdir(folder).catch(() => [])).filter(name => ARCHIVE_NAME.test(name))
-  const views = await Promise.all(
-    names.map(async (name): Promise<BackupView> => {
-      const row = rows.get(name)
-      return {
-        file_name: name,
-        size: (await stat(join(folder, name))).size,
-        created_at: momentOf(name),
-        encrypted: name.endsWith('.age'),
-        packages: row?.packages ?? null,
-        made_by: row?.made_by ?? null,
-        proved_at: row?.proved_at?.toISOString() ?? null,
-        proof_failed: row?.proof_failed ?? null,
-      }
-    }),
-  )
-  return views.sort((a, b) => (a.file_name < b.file_name ? 1 : -1))
+/** What a row knows; of backups that others put there nothing. */
+function known(row: Row | undefined): Pick<BackupView, 'packages' | 'made_by' | 'proved_at' | 'proof_failed'> {
+  const isOurs = row !== undefined && row.files > 0
+  return {
+    packages: isOurs ? row.packages : null,
+    made_by: isOurs ? row.made_by : null,
+    proved_at: row?.proved_at?.toISOString() ?? null,
+    proof_failed: row?.proof_failed ?? null,
+  }
 }
 
-export async function noteBackup(db: Queryable, made: MadeBackup, by: string): Promise<void> {
+/**
+ * The backups, newest first: archives that lie in the folder, and snapshots that the targets of the settings had when
+ * they were last asked.
+ */
+export async function listBackups(places: BackupPlaces): Promise<BackupView[]> {
+  const { db, layout } = places
+  const all = await db.query<Row>(
+    `select file_name, place, size::float8 as size, encrypted, packages, files, made_by, proved_at, proof_failed
+    from backup`,
+  )
+  const rows = new Map(all.map(row => [row.file_name, row]))
+  const names = (await readdir(layout.backups).catch(() => [])).filter(name => ARCHIVE_NAME.test(name))
+  const archives = names.map(async (name): Promise<BackupView> => ({
+    file_name: name,
+    place: 'folder',
+    address: layout.backups,
+    size: (await stat(join(layout.backups, name))).size,
+    created_at: momentOf(name),
+    encrypted: name.endsWith('.age'),
+    ...known(rows.get(name)),
+  }))
+  // rows of a target that the settings named before are of another address
+  const asked = (await listTargets(db, targetsNow(places))).filter(({ tried_at: at }) => at !== null)
+  const snapshots = all.flatMap((row): BackupView[] => {
+    const target = asked.find(({ place }) => place === row.place)
+    if (target === undefined) return []
+    const { file_name, size, encrypted } = row
+    const { place, address } = target
+    return [{ file_name, place, address, size, created_at: momentOf(file_name), encrypted, ...known(row) }]
+  })
+  const order = (one: BackupView): string => `${one.created_at}${one.place === 'folder' ? 1 : 0}${one.file_name}`
+  return [...(await Promise.all(archives)), ...snapshots].sort((a, b) => (order(a) < order(b) ? 1 : -1))
+}
+
+export async function noteBackup(
+  db: Queryable,
+  made: MadeBackup,
+  { by, place }: { readonly by: string; readonly place: Place | 'folder' },
+): Promise<void> {
+  const { file_name: name, packages, files, encrypted, size } = made
   await db.query(
-    `insert into backup (file_name, created_at, packages, files, encrypted, made_by) values ($1, $2, $3, $4, $5, $6)
-    on conflict (file_name) do nothing`,
-    [made.file_name, momentOf(made.file_name), made.packages, made.files, made.encrypted, by],
+    `insert into backup (file_name, created_at, packages, files, encrypted, made_by, place, size)
+    values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (file_name) do nothing`,
+    [name, momentOf(name), packages, files, encrypted, by, place, place === 'folder' ? null : size],
   )
 }
 
@@ -76,19 +120,20 @@ export async function noteProof(
   await db.query(
     `insert into backup (file_name, created_at, packages, files, encrypted, made_by, proved_at, proof_failed)
     values ($1, $2, $3, $4, $5, 'unknown', $6, $7)
-    on conflict (file_name) do update set proved_at = $6, proof_failed = $7`,
+    on conflict (file_name) do update set proved_at = $6, proof_failed = $7,
+      packages = greatest(backup.packages, $3), files = greatest(backup.files, $4)`,
     [fileName, momentOf(fileName), packages, files, fileName.endsWith('.age'), at, failed ?? null],
   )
 }
 
-export async function removeBackup(db: Queryable, folder: string, fileName: string): Promise<void> {
-  await rm(join(folder, fileName), { force: true })
+/** Forgets a backup that is gone. */
+export async function forgetBackup(db: Queryable, fileName: string): Promise<void> {
   await db.query('delete from backup where file_name = $1', [fileName])
 }
 
 /**
- * Those that are to go: more than `count`, or older than `days` (0: any age). The newest one that was proved stays, and
- * so does the newest of all.
+ * Those of one place that are to go: more than `count`, or older than `days` (0: any age). The newest one that was
+ * proved stays, and so does the newest of all.
  */
 export function surplusOf(
   all: readonly BackupView[],
@@ -101,15 +146,29 @@ export function surplusOf(
 
 /** What the health report says of backups. Times are ISO 8601. */
 export interface BackupFacts {
+  /** False where a place failed the last time. */
+  readonly ok: boolean
   readonly count: number
   readonly last_backup: string | null
   /** When one was last restored in a drill. */
   readonly last_proved_restore: string | null
+  readonly targets: readonly TargetView[]
 }
 
-export async function readFacts(db: Queryable, folder: string): Promise<BackupFacts> {
-  const [all, proved] = await Promise.all([listBackups(db, folder), lastProved(db)])
-  return { count: all.length, last_backup: all[0]?.created_at ?? null, last_proved_restore: proved?.proved_at ?? null }
+export async function readFacts(places: BackupPlaces): Promise<BackupFacts> {
+  const { db } = places
+  const [all, proved, targets] = await Promise.all([
+    listBackups(places),
+    lastProved(db),
+    listTargets(db, targetsNow(places)),
+  ])
+  return {
+    ok: targets.every(({ trouble }) => trouble === null),
+    count: all.length,
+    last_backup: all[0]?.created_at ?? null,
+    last_proved_restore: proved?.proved_at ?? null,
+    targets,
+  }
 }
 
 /** The last backup that was restored in a drill. */

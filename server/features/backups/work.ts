@@ -1,23 +1,17 @@
 import { join } from 'node:path'
 import { BadArchive } from '../../backup/archive-reader.ts'
-import { archiveCut, sweepCuts, withCut, type CutDeps } from '../../backup/cut.ts'
+import { sweepCuts, withCut, type CutDeps, type CutOptions } from '../../backup/cut.ts'
 import { discardStaged, forgetBefore, rehearse } from '../../backup/restore.ts'
-import { archiveSource } from '../../backup/source.ts'
 import { fail } from '../../core/errors.ts'
 import type { WorkKind } from '../../core/work.ts'
 import type { Db } from '../../db/db.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Settings } from '../../settings/store.ts'
 import { connected } from './connected.ts'
-import {
-  isRestoreAsked,
-  listBackups,
-  noteBackup,
-  noteProof,
-  removeBackup,
-  surplusOf,
-  type MadeBackup,
-} from './store.ts'
+import type { Outcome } from './contract.ts'
+import { told, withSource } from './reached.ts'
+import { isRestoreAsked, listBackups, noteProof, type MadeBackup } from './store.ts'
+import { destinations, writeTo } from './write.ts'
 
 export const BACKUP = 'backup'
 export const DRILL = 'backup-drill'
@@ -28,59 +22,45 @@ export interface BackupWorkDeps extends CutDeps {
   readonly audit: Pick<Audit, 'record'>
 }
 
-/** A backup, and the removal of those that are too many. A run that was cut short begins again. */
-export const backupWork = (deps: BackupWorkDeps): WorkKind<unknown, never, MadeBackup> => ({
+/** A backup and what came of each place. */
+export interface MadeEverywhere extends MadeBackup {
+  readonly places: readonly Outcome[]
+}
+
+/**
+ * A backup of one moment in each place that the settings name, and the removal of those that are too many. A place that
+ * fails does not lose the others. A run that was cut short begins again.
+ */
+export const backupWork = (deps: BackupWorkDeps): WorkKind<unknown, never, MadeEverywhere> => ({
   kind: BACKUP,
   name: 'Make a backup',
   see: 'admin',
   cancel: 'admin',
   run: async run => {
-    const { db, settings, audit, layout, clock } = deps
+    const { layout, clock, settings } = deps
     await sweepCuts(layout)
-    const { passphrase, retention_count: count, retention_days: days } = settings.now().backup
-    try {
-      const { signal } = run
-      const encrypted = passphrase !== ''
-      const made = await withCut(
-        deps,
-        { hasSecrets: encrypted, taken: [], signal },
-        async (cut): Promise<MadeBackup> => {
-          const archive = await archiveCut(cut, layout, {
-            passphrase,
-            signal,
-            told: (bytes, totalBytes) => run.step({ bytes, totalBytes }),
-          })
-          return { ...archive, packages: cut.packages, files: cut.paths.length, encrypted }
-        },
-      )
-      await noteBackup(db, made, run.by)
-      await audit.record({
-        action: 'BACKUP_CREATE',
-        result: 'SUCCESS',
-        user: run.by,
-        facts: { kind: 'backup.made', ...made },
-      })
-      for (const one of surplusOf(await listBackups(db, layout.backups), { count, days, now: clock.now() })) {
-        await removeBackup(db, layout.backups, one.file_name)
-        await run.step({ say: [{ level: 'info', message: `Removed ${one.file_name}: newer ones are kept.` }] })
-      }
-      await connected(deps.open, async client => {
-        await forgetBefore(layout.root, client, clock.now())
-        if (!(await isRestoreAsked(db))) await discardStaged(layout.root, client)
-      })
-      return made
-    } catch (error) {
-      if (run.signal.aborted) throw error
-      const why = error instanceof Error ? error.message.slice(0, 300) : 'it broke'
-      await audit.record({
-        action: 'BACKUP_CREATE',
-        result: 'FAILURE',
-        user: run.by,
-        facts: { kind: 'backup.failed', why },
-      })
-      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') fail('storage_full', {}, error)
-      throw error
+    const places = destinations(deps, run)
+    const options: CutOptions = {
+      hasSecrets: settings.now().backup.passphrase !== '',
+      taken: (await listBackups(deps)).map(one => one.file_name),
+      signal: run.signal,
     }
+    const ends = await withCut(deps, options, async cut => {
+      const ended = []
+      const totalBytes = cut.sizeBytes * places.length
+      for (const [n, to] of places.entries()) {
+        const told = (bytes: number): Promise<void> => run.step({ bytes: n * cut.sizeBytes + bytes, totalBytes })
+        ended.push(await writeTo(deps, to, { cut, run, told }))
+      }
+      return ended
+    })
+    const made = ends.find(end => end.made !== undefined)?.made
+    if (made === undefined) throw ends[0]?.error
+    await connected(deps.open, async client => {
+      await forgetBefore(layout.root, client, clock.now())
+      if (!(await isRestoreAsked(deps.db))) await discardStaged(layout.root, client)
+    })
+    return { ...made, places: ends.map(({ outcome }) => outcome) }
   },
 })
 
@@ -92,25 +72,29 @@ export const drillWork = (
   name: 'Prove a backup by restoring it in a scratch place',
   see: 'admin',
   cancel: 'admin',
-  run: async (run, { file_name: fileName }) => {
-    const { db, settings, layout, clock, open } = deps
-    try {
-      const { packages, files } = await connected(open, client =>
-        rehearse({
-          source: archiveSource(join(layout.backups, fileName)),
-          passphrase: settings.now().backup.passphrase,
-          client,
-          root: layout.root,
-          scratch: join(layout.backups, '.cut-drill'),
-          signal: run.signal,
-        }),
-      )
-      await noteProof(db, { fileName, packages, files, at: clock.now(), failed: undefined })
-      return { packages }
-    } catch (error) {
-      if (!(error instanceof BadArchive)) throw error
-      await noteProof(db, { fileName, packages: 0, files: 0, at: clock.now(), failed: error.message })
-      return fail('backup_refused', { why: error.message }, error)
-    }
-  },
+  run: (run, { file_name: fileName }) =>
+    told(async () => {
+      const { db, settings, layout, clock, open } = deps
+      const { signal } = run
+      try {
+        const { packages, files } = await withSource(deps, fileName, { signal, heals: true }, source =>
+          connected(open, client =>
+            rehearse({
+              source,
+              passphrase: settings.now().backup.passphrase,
+              client,
+              root: layout.root,
+              scratch: join(layout.backups, '.cut-drill'),
+              signal,
+            }),
+          ),
+        )
+        await noteProof(db, { fileName, packages, files, at: clock.now(), failed: undefined })
+        return { packages }
+      } catch (error) {
+        if (!(error instanceof BadArchive)) throw error
+        await noteProof(db, { fileName, packages: 0, files: 0, at: clock.now(), failed: error.message })
+        return fail('backup_refused', { why: error.message }, error)
+      }
+    }),
 })

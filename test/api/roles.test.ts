@@ -154,6 +154,7 @@ const OURS: Record<string, readonly (Role | '-')[]> = {
   'GET /logs/stream': ADMINS,
   'POST /support/bundle': ADMINS,
   'POST /backup/{file_name}/drill': ADMINS,
+  'POST /backup/targets/{place}/try': ADMINS,
   'POST /inventory/clients': ADMINS,
   'PATCH /inventory/clients/{id}': ADMINS,
   'DELETE /inventory/clients/{id}': ADMINS,

@@ -63,6 +63,15 @@ test('the defaults are those of the specification', async () => {
     retention_days: 0,
     passphrase: '',
     drill_weekly: false,
+    to_folder: true,
+    directory: '',
+    s3_endpoint: '',
+    s3_bucket: '',
+    s3_prefix: '',
+    s3_region: 'us-east-1',
+    s3_access_key: '',
+    s3_secret_key: '',
+    s3_ca_bundle_path: '',
   })
   expect(now.validation).toEqual({
     sha256_check: true,

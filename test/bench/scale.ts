@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent } from 'node:http'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { freePort } from '../support/free-port.ts'
 import { buildDeb } from '../support/packages.ts'
 import { nameOf } from './add-one.ts'
 import { specOf } from './publish-deb.ts'
@@ -48,14 +48,6 @@ function print(line: Line): boolean {
   const told = more === undefined ? '' : `; ${more}`
   console.log(`${isWithin(line) ? 'ok  ' : 'OVER'} ${what}: ${value.toFixed(1)} ${unit}${wanted}${told}`)
   return isWithin(line)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
 }
 
 /** Seconds until requests are served, and until the port answered; CPU seconds of all processes until then. */

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { DAEMON_ENV, DAEMON_FLAGS } from '../../scripts/daemon-flags.mjs'
+import { freePort } from '../support/free-port.ts'
 import { buildDeb } from '../support/packages.ts'
 import type { Load, Received } from './load.ts'
 import { writeDebs } from './publish-deb.ts'
@@ -45,15 +45,6 @@ interface Figures {
 async function cpuOf(pid: number): Promise<number> {
   const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /, '').split(' ')
   return (Number(fields[11]) + Number(fields[12])) / 100
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** The daemon as it is run: its log, one line for each request, goes into a file. */

@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from './free-port.ts'
 
 /** A real redis-server on a port of its own, with a password and nothing on disk; it is not started yet. */
 export interface TestRedis {
@@ -12,14 +12,6 @@ export interface TestRedis {
   /** SIGKILL; what it knew is gone. */
   kill(): Promise<void>
   close(): Promise<void>
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>(resolve => probe.listen(0, '127.0.0.1', resolve))
-  const address = probe.address()
-  await new Promise(resolve => probe.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 /** Finds a free port and a folder for it. */

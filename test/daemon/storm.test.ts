@@ -221,58 +221,63 @@ describe.skipIf(lacking('nginx-light', 'redis-server').length > 0)(
       await rm(folder, { recursive: true, force: true })
     })
 
-    test('every acknowledged upload, decision and promotion is served, no client sees a mixed tree, streams go on', async () => {
-      const work = Promise.all([...Array.from({ length: LANES }, lane), client(), client(), follower()])
-      work.catch((error: unknown) => {
-        broken = error
-      })
-      await goesOn(3)
-      for (let kill = 1; kill <= KILLS; kill++) {
-        const one = await leader()
-        await one.kill9()
-        await leader(replicas.filter(other => other !== one))
+    const limits = { timeout: 600_000 + KILLS * 120_000 }
+    test(
+      'every acknowledged upload, decision and promotion is served, no client sees a mixed tree, streams go on',
+      limits,
+      async () => {
+        const work = Promise.all([...Array.from({ length: LANES }, lane), client(), client(), follower()])
+        work.catch((error: unknown) => {
+          broken = error
+        })
         await goesOn(3)
-        await one.restart()
-        if (kill % 4 === 2) {
-          process.kill(cluster.pid, 'SIGKILL')
+        for (let kill = 1; kill <= KILLS; kill++) {
+          const one = await leader()
+          await one.kill9()
+          await leader(replicas.filter(other => other !== one))
           await goesOn(3)
+          await one.restart()
+          if (kill % 4 === 2) {
+            process.kill(cluster.pid, 'SIGKILL')
+            await goesOn(3)
+          }
+          if (kill % 4 === 1) {
+            await redis.kill()
+            await goesOn(3)
+            redis.start()
+          }
         }
-        if (kill % 4 === 1) {
-          await redis.kill()
+        const still = await leader()
+        process.kill(still.pid, 'SIGSTOP')
+        try {
+          await leader(replicas.filter(other => other !== still))
+          await setTimeout(STANDSTILL_MS) // what is tried is that much time standing still
           await goesOn(3)
-          redis.start()
+        } finally {
+          process.kill(still.pid, 'SIGCONT')
         }
-      }
-      const still = await leader()
-      process.kill(still.pid, 'SIGSTOP')
-      try {
-        await leader(replicas.filter(other => other !== still))
-        await setTimeout(STANDSTILL_MS) // what is tried is that much time standing still
         await goesOn(3)
-      } finally {
-        process.kill(still.pid, 'SIGCONT')
-      }
-      await goesOn(3)
-      const before = events.seen
-      await vi.waitFor(() => expect(events.seen).toBeGreaterThan(before), { timeout: 60_000, interval: 200 })
-      on = false
-      await work
-      await vi.waitFor(
-        async () => {
-          const [jammy, noble] = [new Set(await served('jammy')), new Set(await served('noble'))]
-          expect([...published].filter(name => !jammy.has(name))).toEqual([])
-          expect([...promoted].filter(name => !noble.has(name))).toEqual([])
-        },
-        { timeout: 60_000, interval: 500 },
-      )
-      expect(tree.bad).toEqual([])
-      expect(tree.looks).toBeGreaterThan(KILLS * 10)
-      const twice = await db.query('select codename, n from generation group by codename, n having count(*) > 1')
-      expect(twice).toEqual([])
-      process.stdout.write(
-        `storm: ${published.size} published, ${promoted.size} promoted, ${tree.looks} looks at the tree, ${events.seen} events over ${events.opened} streams; refused and repeated: ${JSON.stringify(Object.fromEntries(refused))}\n`,
-      )
-    })
+        const before = events.seen
+        await vi.waitFor(() => expect(events.seen).toBeGreaterThan(before), { timeout: 60_000, interval: 200 })
+        on = false
+        await work
+        await vi.waitFor(
+          async () => {
+            const [jammy, noble] = [new Set(await served('jammy')), new Set(await served('noble'))]
+            expect([...published].filter(name => !jammy.has(name))).toEqual([])
+            expect([...promoted].filter(name => !noble.has(name))).toEqual([])
+          },
+          { timeout: 60_000, interval: 500 },
+        )
+        expect(tree.bad).toEqual([])
+        expect(tree.looks).toBeGreaterThan(KILLS * 10)
+        const twice = await db.query('select codename, n from generation group by codename, n having count(*) > 1')
+        expect(twice).toEqual([])
+        process.stdout.write(
+          `storm: ${published.size} published, ${promoted.size} promoted, ${tree.looks} looks at the tree, ${events.seen} events over ${events.opened} streams; refused and repeated: ${JSON.stringify(Object.fromEntries(refused))}\n`,
+        )
+      },
+    )
 
     test('afterwards pool, database, documents and trees agree', async () => {
       await leader()

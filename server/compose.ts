@@ -344,7 +344,7 @@ export async function compose(
     for (const one of [scheduler, worker, outbox]) await one.stop()
   }
 
-  const watch = watchForRestore(base.layout.root, onRestore)
+  const watch = await watchForRestore(base.layout.root, onRestore)
   async function stopParts(): Promise<void> {
     watch.stop()
     for (const part of [uploads, downloads, scheduler, worker, vulndb, review, health, outbound, outbox, trees, base])

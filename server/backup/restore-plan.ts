@@ -44,10 +44,13 @@ export interface RestoredBackup {
   readonly without_file: number
 }
 
-/** What was done, for the audit log and the trees: `.restored.json` until the next leader has seen to both. */
+/** What was done last: `.restored.json`. */
 export interface Outcome {
   readonly plan: Plan
+  /** ISO 8601. A process that began before is of the installation that was. */
   readonly done_at: string
+  /** Whether the trees and the audit log know it. */
+  readonly followed: boolean
 }
 
 export const STAGING = '.restore'
@@ -58,8 +61,6 @@ const outcomeFile = (root: string): string => join(root, '.restored.json')
 export const isRestoreDecided = (root: string): boolean => existsSync(planFile(root))
 /** Whether a restore was begun: decided or not. */
 export const isRestoreBegun = (root: string): boolean => existsSync(join(root, STAGING))
-/** Whether a restore was done, and the trees do not know it yet. */
-export const isRestored = (root: string): boolean => existsSync(outcomeFile(root))
 
 async function readJson<T>(path: string): Promise<T | undefined> {
   const text = await readFile(path, 'utf8').catch(() => undefined)
@@ -74,4 +75,3 @@ export const writeOutcome = (root: string, outcome: Outcome): Promise<void> =>
   writeAtomic(outcomeFile(root), JSON.stringify(outcome), { mode: 0o600 })
 /** What was prepared stays. */
 export const dropPlan = (root: string): Promise<void> => rm(planFile(root), { force: true })
-export const dropOutcome = (root: string): Promise<void> => rm(outcomeFile(root), { force: true })

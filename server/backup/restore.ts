@@ -179,7 +179,7 @@ export async function carryOut(root: string, client: Client): Promise<Plan | und
   failpoint('restore:after-commit')
   if (plan.do === 'restore') await putInPlace(root, plan)
   else await takeBack(root, plan.away)
-  await writeOutcome(root, { plan, done_at: new Date().toISOString() })
+  await writeOutcome(root, { plan, done_at: new Date().toISOString(), followed: false })
   await rm(join(root, STAGING), { recursive: true, force: true })
   return plan
 }

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { carryOut, discardStaged } from '../backup/restore.ts'
 import { endOtherSessions, schemaExists } from '../backup/restore-database.ts'
-import { dropPlan, isRestoreBegun, isRestoreDecided, readPlan } from '../backup/restore-plan.ts'
+import { dropPlan, isRestoreBegun, isRestoreDecided, readOutcome, readPlan } from '../backup/restore-plan.ts'
 import { openClient, type DatabaseAddress } from '../db/db.ts'
 import { isJoined } from '../files/joined-root.ts'
 import type { Log } from '../lib/log.ts'
@@ -14,17 +14,25 @@ const TURN_MS = 500
 /** How long a process that does not stop is waited for. It loses its sessions then, and its leadership long before. */
 const PATIENCE_MS = 60_000
 
-/** Tells when a restore was decided, by this process or another one on the same root. */
-export function watchForRestore(root: string, onDecided: () => void): { start(): void; stop(): void } {
+/**
+ * Tells when a restore was decided, by this process or another one on the same root, and when one was done while this
+ * process stood still.
+ */
+export async function watchForRestore(root: string, onRestore: () => void): Promise<{ start(): void; stop(): void }> {
+  const lastDone = async (): Promise<string | undefined> => (await readOutcome(root).catch(() => undefined))?.done_at
+  const before = await lastDone()
   let timer: NodeJS.Timeout | undefined
   const stop = (): void => clearInterval(timer)
+  async function look(): Promise<void> {
+    if (!isRestoreDecided(root) && (await lastDone()) === before) return
+    if (timer === undefined) return
+    stop()
+    timer = undefined
+    onRestore()
+  }
   return {
     start: () => {
-      timer = setInterval(() => {
-        if (!isRestoreDecided(root)) return
-        stop()
-        onDecided()
-      }, WATCH_MS)
+      timer = setInterval(() => void look(), WATCH_MS)
       timer.unref()
     },
     stop,

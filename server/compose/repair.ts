@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { awaySince } from '../backup/restore-database.ts'
-import { dropOutcome, isRestored, readOutcome } from '../backup/restore-plan.ts'
+import { readOutcome, writeOutcome, type Outcome } from '../backup/restore-plan.ts'
 import { countByCodename, isEmpty } from '../catalog/queries/counts.ts'
 import { isRebuildUnfinished, type Rebuild } from '../catalog/rebuild.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
@@ -47,12 +47,13 @@ async function restore({ db, log, layout, starting, rebuild }: RepairNeeds): Pro
 }
 
 /** Trees of distributions that the restored database does not have go, and the audit log says what was done. */
-async function followRestore({ db, outbox, repositories, layout, audit }: RepairNeeds): Promise<void> {
+async function followRestore(
+  { db, outbox, repositories, layout, audit }: RepairNeeds,
+  outcome: Outcome,
+): Promise<void> {
   for (const entry of await readdir(layout.trees, { withFileTypes: true }).catch(() => []))
     if (entry.isDirectory() && !entry.name.startsWith('.') && repositories.find(entry.name) === undefined)
       for (const { id } of FORMATS) await outbox.owe(db, `distribution:${id}/${entry.name}`)
-  const outcome = await readOutcome(layout.root)
-  if (outcome === undefined) return
   const { plan } = outcome
   await audit.record({
     action: 'BACKUP_RESTORE',
@@ -68,7 +69,7 @@ async function followRestore({ db, outbox, repositories, layout, audit }: Repair
           }
         : { kind: 'backup.undone', restored_at: awaySince(plan.away) },
   })
-  await dropOutcome(layout.root)
+  await writeOutcome(layout.root, { ...outcome, followed: true })
 }
 
 /** Brings files and database together again after any end of the last run. */
@@ -76,10 +77,11 @@ export async function repair(needs: RepairNeeds): Promise<void> {
   const { db, outbox, layout, keys, publisher, tellFixes, outlived, starting } = needs
   starting.step('checking the trees')
   await keys.follow()
-  const isForeign = isRestored(layout.root)
+  const restored = await readOutcome(layout.root)
+  const isForeign = restored?.followed === false
   for (const codename of await publisher.repair({ isForeign }))
     for (const kind of ['publish', 'contents']) await outbox.owe(db, `${kind}:${codename}`)
-  if (isForeign) await followRestore(needs)
+  if (isForeign) await followRestore(needs, restored)
   await tellFixes()
   await outlived.look()
   await restore(needs)

@@ -14,6 +14,7 @@ import { distributions } from './features/distributions/contract.ts'
 import { promotionTargets } from './features/distributions/targets-contract.ts'
 import { ownDistributions } from './features/own-distributions/contract.ts'
 import { engines } from './features/engines/contract.ts'
+import { disk } from './features/disk/contract.ts'
 import { health } from './features/health/contract.ts'
 import { jobs } from './features/jobs/contract.ts'
 import { logs } from './features/logs/contract.ts'
@@ -55,6 +56,7 @@ export const api = {
   ...access,
   ...jobs,
   ...backups,
+  ...disk,
   ...logs,
   ...support,
   ...downloads,

@@ -27,6 +27,7 @@ import { composeDocuments } from './features/documents/compose.ts'
 import { composeEngines } from './features/engines/compose.ts'
 import { probeFolder } from './features/health/probes.ts'
 import { composeHealth } from './features/health/compose.ts'
+import { composeDisk } from './features/disk/compose.ts'
 import { composeJobs, jobCleaning } from './features/jobs/compose.ts'
 import type { Health } from './features/health/health.ts'
 import { composeLogs, logCleaning } from './features/logs/compose.ts'
@@ -185,14 +186,13 @@ function composeJudging({ clamd }: Env, base: Foundation, verbs: Verbs): readonl
 function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const { outbound, vulndb, scanning, packages, trees, renewal, keys } = verbs
   const { advisories, outlived, contents, gate, review } = verbs
-  const { fetch, mail } = outbound
   const { scanners, antivirus, dataAt } = scanning
   const { catalog, rebuild } = packages
-  const { version, production, jwtMinutes, setupToken, aptPublisher, metricsToken } = env
+  const { version, jwtMinutes, setupToken } = env
   const clientFacts = createClientFacts(base)
   const directory = composeDirectory(named(base, 'directory'))
   const active = new Set(activeFormats(env.repoFormat).map(({ id }) => id))
-  const auth = composeAuth({ ...named(base, 'auth'), jwtMinutes, mail, directory })
+  const auth = composeAuth({ ...named(base, 'auth'), jwtMinutes, mail: outbound.mail, directory })
   const setup = composeSetup({
     ...base,
     setupToken,
@@ -207,21 +207,19 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const retention = composeRetention({ ...base, catalog })
   const downloads = composeDownloads({ ...named(base, 'downloads'), logFolder: env.logFolder })
   const backups = composeBackups({ ...named(base, 'backups'), version })
+  const disk = composeDisk({ ...named(base, 'disk'), notices: outbound.notices })
   const inventory = composeInventory({ ...named(base, 'inventory'), vulndb })
-  const nightly = [backups, downloads, inventory, uploads, retention, logCleaning({ ...env, ...base })]
+  const nightly = [backups, disk, downloads, inventory, uploads, retention, logCleaning({ ...env, ...base })]
   const clocked = [...nightly, trees, renewal, packages, keys, vulndb, advisories, outlived, review]
   const scheduler = composeClock(base, clocked)
   const health = composeHealth({
+    ...env,
     ...named(base, 'health'),
-    version,
-    aptPublisher,
-    metricsToken,
     antivirus,
     vulnerability: scanners.vulnerability,
     scheduler,
     backups: () => readFacts(base),
-    diskWatch: undefined,
-    logFolder: env.logFolder,
+    diskWatch: disk.facts,
     missingCatalogues: () => missingOf(vulndb.intel),
     dataAt,
     warnings: viewer => [
@@ -245,6 +243,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeUploaderKeys(base),
     access,
     backups,
+    disk,
     composeJobs({ ...base, scheduler }),
     ...composeObserving(env, base, { health, engines: scanning.statuses }),
     downloads,
@@ -258,9 +257,8 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeSettings({ ...base, scheduler, isLicense: key => base.licensing.read(key) !== undefined }),
     composeNotifications(outbound),
     composeSso({
-      ...named(base, 'sso'),
-      production,
-      fetch,
+      ...{ ...env, ...named(base, 'sso') },
+      fetch: outbound.fetch,
       directory,
       isAllowed: () => base.licensing.allowed() !== 'nothing',
       vouchedFor: auth.vouchedFor,
@@ -273,7 +271,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeTenants({ ...base, version, internalToken: env.internalToken }),
     health,
   ]
-  return { features, setup, auth, access, uploads, downloads, health, scheduler }
+  return { features, setup, auth, access, uploads, disk, downloads, health, scheduler }
 }
 
 /** Builds everything by hand, in the order of the layers; this list is the architecture. */
@@ -286,7 +284,11 @@ export async function compose(
   const { log } = logs
   const base = await layFoundation(env, log)
   const verbs = await composeVerbs(env, base, engines)
-  const { features, setup, auth, access, uploads, downloads, health, scheduler } = composeFeatures(env, base, verbs)
+  const { features, setup, auth, access, uploads, disk, downloads, health, scheduler } = composeFeatures(
+    env,
+    base,
+    verbs,
+  )
   const http = composeHttp({
     ...env,
     listener: lasting?.listener,
@@ -347,7 +349,20 @@ export async function compose(
   const watch = await watchForRestore(base.layout.root, onRestore)
   async function stopParts(): Promise<void> {
     watch.stop()
-    for (const part of [uploads, downloads, scheduler, worker, vulndb, review, health, outbound, outbox, trees, base])
+    for (const part of [
+      uploads,
+      disk,
+      downloads,
+      scheduler,
+      worker,
+      vulndb,
+      review,
+      health,
+      outbound,
+      outbox,
+      trees,
+      base,
+    ])
       await part.stop?.()
   }
 

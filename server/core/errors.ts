@@ -197,6 +197,7 @@ export const ERRORS = {
     507,
     'Nothing is taken in: {free_gb} GB are free on the disk of /repos, and below {least_gb} GB uploads are refused (disk.min_free_disk_gb). Nothing was kept. {remedy}',
   ],
+  no_reserve: [409, 'There is no reserve that could be given back. {why}'],
   digest_mismatch: [422, 'The file has SHA-256 {actual}, the sender said {expected}. Nothing was kept; send it again.'],
   duplicate_conflict: [
     409,

@@ -24,6 +24,7 @@ import { relPath } from '../core/identity.ts'
  *     │                                            of several replicas, incoming/<instance>.<id>
  *     ├── logs/gatehouse-<machine>.log   trees-<machine>.log     and those before them (`record/log-series.ts`)
  *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json   distributions.json
+ *     ├── .reserve                                 room that is given back when the disk is full
  *     └── .secrets/   .pg/   gpg.key   .running   .replicas/   who runs on it (`files/root-lock.ts`, `joined-root.ts`)
  *         .rebuilding     the database is being made again from the manifests; the next start goes on with it
  *
@@ -46,6 +47,8 @@ export interface Layout {
   readonly backups: string
   readonly secrets: string
   readonly database: string
+  /** Room that is given back when the disk is full. */
+  readonly reserve: string
   /** There while a rebuild from the manifests is under way. */
   readonly rebuilding: string
   readonly settingsFile: string
@@ -113,6 +116,7 @@ export function createLayout(root: string, folderOf: TreeFolder): Layout {
     backups: at('backups'),
     secrets: at('.secrets'),
     database: at('.pg'),
+    reserve: at('.reserve'),
     rebuilding: at('.rebuilding'),
     settingsFile: at('settings.json'),
     distributionsFile: at('distributions.json'),

@@ -1,4 +1,4 @@
-import type { Notice, NoticePackage, Overdue } from './notice.ts'
+import type { Notice, NoticeDisk, NoticePackage, Overdue } from './notice.ts'
 
 /** The body of an outgoing webhook. Chat tools show `text`; the rest is for programs. */
 export interface Rendered {
@@ -41,6 +41,12 @@ function overdueText(packages: readonly Overdue[]): string {
   ].join('\n')
 }
 
+function diskText(notice: Notice & { readonly disk: NoticeDisk }): string {
+  const { free_gb: free, total_gb: total, days_until_full: days, remedy } = notice.disk
+  const soon = days === null ? '' : ` It will be full in ${count(days, 'day', 'days')} if it goes on like this.`
+  return `${subjectOf(notice)}. ${free} of ${total} GB are free.${soon} ${remedy}`
+}
+
 /** The first line, for people. */
 function subjectOf(notice: Notice): string {
   switch (notice.event) {
@@ -50,6 +56,10 @@ function subjectOf(notice: Notice): string {
       return `Waiting for review: ${nameOf(notice.package)}`
     case 'sla.breached':
       return `${count(notice.packages.length, 'package is', 'packages are')} past the deadline for a decision`
+    case 'disk.filling':
+      return `The disk is ${notice.disk.used_pct} % full`
+    case 'disk.uploads_stopped':
+      return `Uploads have stopped: ${notice.disk.free_gb} GB are free on the disk`
     case 'sync.finished':
       return `Synchronisation of ${notice.source}: ${notice.result}`
     case 'mirror.finished':
@@ -65,6 +75,9 @@ function textOf(notice: Notice): string {
       return `${nameOf(notice.package)} from ${notice.package.by} waits for review and is not published.${whyOf(notice.package)}`
     case 'sla.breached':
       return overdueText(notice.packages)
+    case 'disk.filling':
+    case 'disk.uploads_stopped':
+      return diskText(notice)
     case 'sync.finished':
     case 'mirror.finished':
       return `${subjectOf(notice)}, ${count(notice.packages, 'package', 'packages')} changed.${notice.detail === undefined ? '' : ` ${notice.detail}`}`

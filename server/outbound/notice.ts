@@ -20,10 +20,21 @@ export interface Overdue extends Pick<NoticePackage, 'name' | 'version' | 'arch'
   readonly due_at: string
 }
 
+/** A disk that crossed a limit. */
+export interface NoticeDisk {
+  readonly used_pct: number
+  readonly free_gb: number
+  readonly total_gb: number
+  /** Null where that cannot be told. */
+  readonly days_until_full: number | null
+  readonly remedy: string
+}
+
 /** The events that people are notified of. Source: the specification, "Events", 1 and 3. */
 export type Notice =
   | { readonly event: 'package.quarantined' | 'package.pending_review'; readonly package: NoticePackage }
   | { readonly event: 'sla.breached'; readonly packages: readonly Overdue[] }
+  | { readonly event: 'disk.filling' | 'disk.uploads_stopped'; readonly disk: NoticeDisk }
   /** `packages` counts the changed ones. Below `notifications.webhook_min_packages` no notification is sent. */
   | {
       readonly event: 'sync.finished' | 'mirror.finished'

@@ -219,6 +219,8 @@ export interface FactsOf {
   /** A job of the clock that somebody began, and long work that somebody ended. */
   'job.run': { readonly job: string; readonly work: string }
   'job.cancelled': { readonly job: string; readonly work: string }
+  /** The file that kept room on the disk. */
+  'reserve.given_back': { readonly bytes: number }
   'support.bundle': { readonly file: string }
   // machines
   'machine.added': { readonly client: number; readonly hostname: string; readonly connection: string }

@@ -425,6 +425,9 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
     ],
   ],
   'job.run': [[{ kind: 'job.run', job: 'enrich', work: 'Enrich findings' }, 'Enrich findings.']],
+  'reserve.given_back': [
+    [{ kind: 'reserve.given_back', bytes: 256 * 1024 ** 2 }, 'The reserve on the disk was given back, 256 MB.'],
+  ],
   'support.bundle': [[{ kind: 'support.bundle', file: 'gatehouse_support_1.tar.gz' }, 'gatehouse_support_1.tar.gz.']],
   'job.cancelled': [
     [{ kind: 'job.cancelled', job: '0badcafe', work: 'Copy packages' }, 'Copy packages (job 0badcafe).'],

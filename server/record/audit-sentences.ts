@@ -213,6 +213,7 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'backup.undone': ({ restored_at: at }) => `Back to what was before the restore of ${at}.`,
   'job.run': ({ work }) => `${work}.`,
   'job.cancelled': ({ job, work }) => `${work} (job ${job}).`,
+  'reserve.given_back': ({ bytes }) => `The reserve on the disk was given back, ${Math.floor(bytes / 1024 ** 2)} MB.`,
   'support.bundle': ({ file }) => `${file}.`,
   'settings.changed': ({ keys }) => (keys.length === 0 ? 'Nothing changed.' : `${keys.join(', ')}.`),
   'policy.changed': ({ values }) => {

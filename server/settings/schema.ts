@@ -123,6 +123,12 @@ export const SETTINGS = Type.Object(
         'Uploads are refused while less is free, so that deletion, publication and the database can go on; 0: never.',
         'GB',
       ),
+      reserve_mb: int(
+        256,
+        [0, 1_000_000],
+        'A file of this size is kept on the disk; an admin can give it back when the disk is full. 0: none.',
+        'MB',
+      ),
     }),
     clock: section('When daily jobs run.', {
       timezone: text('', "Time zone of every hour in the settings, such as Europe/Paris; empty means the server's.", {

@@ -230,6 +230,8 @@ const OURS: Record<string, readonly (Role | '-')[]> = {
   'POST /settings/gpg/export': ADMINS,
   'GET /settings/next-sync': ADMINS,
   'POST /settings/run-retention': ADMINS,
+  'GET /disk': AUDITORS,
+  'POST /disk/reserve/give-back': ADMINS,
   'GET /setup/preflight': EVERYONE,
   'POST /settings/gpg/generate': ADMINS,
   'GET /settings/gpg/export': ADMINS,

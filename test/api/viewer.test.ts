@@ -136,6 +136,7 @@ const DIFFERS: Readonly<Record<string, string>> = {
   'GET /auth/sessions': 'tells of the sessions of the caller',
   'GET /artifacts/audit/integrity': 'proves the whole log and names nothing in it: its lines are counted, not packages',
   'GET /distributions/{codename}/generations': 'how often a tree is published depends on the clock',
+  'GET /disk': 'tells of the disk alone',
   'GET /health': 'tells of the disk and the process; its counts are compared below',
   'GET /jobs': 'what the clock does over all packages is listed only for who sees all of them',
   'GET /metrics': 'counts requests and memory; its counts of packages are compared below',

@@ -130,6 +130,7 @@ export function createLeadership({ open, db, instance, log }: LeadershipDeps): L
   const react = (work: () => Promise<void>): Promise<void> => {
     const done = reacting.then(work)
     reacting = done.catch((error: unknown) => {
+      if (stopped) return // in order: another replica does it
       log.error({ err: error }, 'the change of the leader was not followed')
       drop()
     })

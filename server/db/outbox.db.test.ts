@@ -264,3 +264,17 @@ test('what is delivered by a process that leads no longer is owed again: another
   await outbox.stop()
   expect(await owed()).toEqual(['manifest:hello'])
 })
+
+test('a start that loses the lead while it delivers what was owed ends, and owes it once more, not without end', async () => {
+  let leading = true
+  let deliveries = 0
+  const outbox = createOutbox({ db, onError: () => undefined, leads: () => leading })
+  outbox.handle('manifest', async () => {
+    deliveries++
+    await db.query('delete from outbox') // the new leader has delivered it
+    leading = false
+  })
+  await db.tx(tx => outbox.owe(tx, 'manifest:hello'))
+  await expect(outbox.drain()).rejects.toThrow('another replica leads now')
+  expect([deliveries, await owed()]).toEqual([1, ['manifest:hello']])
+})

@@ -1,5 +1,6 @@
 import type { Debt, Debts, Deliver } from '../core/feature.ts'
 import type { Db, Queryable } from './db.ts'
+import { NotLeading } from './leadership.ts'
 import { inRequest } from '../lib/request-scope.ts'
 
 /**
@@ -17,7 +18,7 @@ export interface Outbox {
   nudge(): void
   /** Resolves true when this ask was delivered; false when its delivery failed (it stays owed) or after `timeoutMs`. */
   settled(key: string, ask: number, timeoutMs: number): Promise<boolean>
-  /** Delivers everything that is owed, due or not, until nothing is left but failures. */
+  /** Delivers everything that is owed, due or not, until nothing is left but failures. @throws NotLeading */
   drain(): Promise<void>
   start(): void
   /** Finishes the running deliveries, then stops. */
@@ -212,7 +213,7 @@ export function createOutbox({ db, onError, tickMs = 1_000, leads = () => true }
     lookAgain = false
     try {
       await withOwed(rows => {
-        dispatch(rows.filter(isDue), true)
+        if (leads()) dispatch(rows.filter(isDue), true)
         lookWhenDue(rows.map(row => row.due_in_ms))
       })
     } catch (error) {
@@ -244,6 +245,8 @@ export function createOutbox({ db, onError, tickMs = 1_000, leads = () => true }
   async function drain(): Promise<void> {
     const tried = new Map<string, number>()
     for (;;) {
+      // each delivery would be owed again, and this loop would find it
+      if (!leads()) throw new NotLeading()
       const isDone = await withOwed(rows => {
         const fresh = rows.filter(
           ({ key, ids }) => kinds.has(kindOf(key)) && !inFlight.has(key) && tried.get(key) !== Math.max(...ids),

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, open, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import tar from 'tar-stream'
+import { AGE, openAge } from './age.ts'
 import { MANIFEST, SIGNATURE, type ArchiveManifest, type Member } from './archive-manifest.ts'
 
 /** An archive that is not what it must be; in words for whoever restores it. */
@@ -24,30 +24,20 @@ export interface ReadArchive {
   readonly signature: string | undefined
 }
 
-// what `age --passphrase` writes begins with this line
-const AGE = 'age-encryption.org/v1'
 const MAX_MANIFEST = 256 * 2 ** 20
 
-async function decrypted(path: string, passphrase: string): Promise<Readable> {
+async function decrypted(path: string, passphrase: string): Promise<AsyncIterable<Buffer>> {
   const first = createReadStream(path, { end: AGE.length - 1 })
   let head = ''
   for await (const chunk of first as AsyncIterable<Buffer>) head += chunk.toString('latin1')
-  const body = createReadStream(path, { highWaterMark: 256 * 1024 })
-  if (head !== AGE) return body
-  if (passphrase === '') {
-    body.destroy()
+  const isEncrypted = head === AGE
+  if (isEncrypted && passphrase === '')
     throw new BadArchive('The archive is encrypted. Give the passphrase that was set when it was made.')
-  }
-  const { Decrypter } = await import('age-encryption')
-  const decrypter = new Decrypter()
-  decrypter.addPassphrase(passphrase)
-  try {
-    const plain = await decrypter.decrypt(Readable.toWeb(body) as ReadableStream<Uint8Array>)
-    return Readable.fromWeb(plain as Parameters<typeof Readable.fromWeb>[0])
-  } catch (error) {
-    body.destroy()
+  const body = createReadStream(path, { highWaterMark: 256 * 1024 }) as AsyncIterable<Buffer>
+  if (!isEncrypted) return body
+  return openAge(body, { passphrase }).catch((error: unknown) => {
     throw new BadArchive('The passphrase is not the one that the archive was encrypted with.', error)
-  }
+  })
 }
 
 /** A file that was not there, with its folder. */

@@ -2,24 +2,11 @@ import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { open, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { constants, createGzip } from 'node:zlib'
+import { sealAge } from './age.ts'
 import { MANIFEST, SIGNATURE, type Member } from './archive-manifest.ts'
 import { END, fileHeader, padding } from './tar-writer.ts'
-
-/** 64 MB for scrypt, where age takes 256 by default: a small machine makes backups, too. age reads any up to 22. */
-export const SCRYPT_WORK_FACTOR = 16
-
-/** Encrypts as `age --passphrase` does. Source: age-encryption.org/v1. */
-async function encrypted(plain: Readable, passphrase: string): Promise<Readable> {
-  const { Encrypter } = await import('age-encryption')
-  const encrypter = new Encrypter()
-  encrypter.setPassphrase(passphrase)
-  encrypter.setScryptWorkFactor(SCRYPT_WORK_FACTOR)
-  const sealed = await encrypter.encrypt(Readable.toWeb(plain) as ReadableStream<Uint8Array>)
-  return Readable.fromWeb(sealed as Parameters<typeof Readable.fromWeb>[0])
-}
 
 const PIECE = 256 * 1024
 
@@ -115,7 +102,7 @@ export async function writeArchive(packing: Packing): Promise<void> {
   const { to, passphrase, signal } = packing
   const gzip = createGzip({ level: constants.Z_NO_COMPRESSION, chunkSize: PIECE })
   const zipped = pipeline(inLargePieces(tarOf(packing)), gzip, { signal })
-  const body = passphrase === '' ? gzip : await encrypted(gzip, passphrase)
+  const body = passphrase === '' ? gzip : sealAge(gzip as AsyncIterable<Buffer>, { passphrase })
   const written = pipeline(body, createWriteStream(to, { mode: 0o600, flags: 'wx' }), { signal })
   const ends = await Promise.allSettled([zipped, written])
   const failed = ends.find(end => end.status === 'rejected')

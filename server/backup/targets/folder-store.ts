@@ -2,11 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, rename, rm, rmdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fsyncFolder, isUnfinished, unfinishedName } from '../../lib/atomic.ts'
+import { piecesOf } from '../../lib/pieces.ts'
 import { listFiles } from '../../lib/list-files.ts'
 import { systemErrorInWords } from '../../lib/system-errors.ts'
 import { TargetTrouble, type Kept, type TargetStore } from './target-store.ts'
-
-const PIECE = 256 * 1024
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
 
@@ -18,19 +17,6 @@ async function inWords<T>(address: string, work: () => Promise<T>): Promise<T> {
     const words = systemErrorInWords(error)
     if (words === undefined || error instanceof TargetTrouble) throw error
     throw new TargetTrouble(`The directory ${address}: ${words}.`, { cause: error })
-  }
-}
-
-async function* piecesOf(path: string): AsyncGenerator<Buffer> {
-  const handle = await open(path)
-  try {
-    for (;;) {
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(PIECE), 0, PIECE)
-      if (bytesRead === 0) return
-      yield buffer.subarray(0, bytesRead)
-    }
-  } finally {
-    await handle.close()
   }
 }
 

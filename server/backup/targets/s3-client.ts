@@ -29,7 +29,7 @@ export interface S3Request {
   readonly key: string
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: readonly Buffer[]
+  readonly body?: Buffer
   readonly signal: AbortSignal
 }
 
@@ -138,13 +138,14 @@ export function createS3Client(
   const base = `${endpoint.pathname.replace(/\/$/, '')}/${encode(place.bucket)}`
   const address = `${endpoint.origin}${base}`
 
-  function once({ method, key, query = {}, headers = {}, body = [], signal }: S3Request): Promise<IncomingMessage> {
-    const hash = createHash('sha256')
-    for (const piece of body) hash.update(piece)
+  function once({ method, key, query = {}, headers = {}, body, signal }: S3Request): Promise<IncomingMessage> {
     const path = key === '' ? base : `${base}/${key.split('/').map(encode).join('/')}`
-    const size = body.reduce((sum, { length }) => sum + length, 0)
+    const size = body?.length ?? 0
+    const payloadSha256 = createHash('sha256')
+      .update(body ?? '')
+      .digest('hex')
     const own = { host: endpoint.host, ...headers }
-    const signed = sign({ method, path, query, headers: own, payloadSha256: hash.digest('hex') }, place, now())
+    const signed = sign({ method, path, query, headers: own, payloadSha256 }, place, now())
     return new Promise((resolve, reject) => {
       const sent = open({
         protocol: endpoint.protocol,
@@ -161,8 +162,7 @@ export function createS3Client(
       giveUpWhenIdle(sent)
       sent.once('response', resolve)
       sent.once('error', reject)
-      for (const piece of body) sent.write(piece)
-      sent.end()
+      sent.end(body)
     })
   }
 

@@ -4,30 +4,40 @@ import { TargetTrouble, type Kept, type TargetStore } from './target-store.ts'
 
 /** Parts of large files: 10,000 of them are 78 GiB. S3 takes none below 5 MiB, but the last. */
 const PART = 8 * 2 ** 20
+/** Room for a file before it is known to be large. */
+const SMALL = 128 * 1024
 /** How often a body that breaks off is asked for again without a byte in between. */
 const RESUMES = 4
 
 const drained = (answer: IncomingMessage): void => void answer.resume()
 
-/** Chunks up to a part's size; the last one may be smaller, and empty where there is nothing. */
-async function* partsOf(body: AsyncIterable<Buffer>): AsyncGenerator<{ pieces: readonly Buffer[]; isLast: boolean }> {
-  let pieces: Buffer[] = []
+interface Part {
+  /** Used up before the next part is asked for. */
+  readonly bytes: Buffer
+  readonly isLast: boolean
+}
+
+/** Cuts a body into parts: all but the last are of one size, and a file that is smaller is one part. */
+async function* partsOf(body: AsyncIterable<Buffer>): AsyncGenerator<Part> {
+  let part = Buffer.allocUnsafe(SMALL)
   let size = 0
-  for await (const piece of body) {
-    for (let rest = piece; rest.length > 0;) {
+  for await (const piece of body)
+    for (let at = 0; at < piece.length;) {
       // a full part goes out when more follows: only then it is not the last
       if (size === PART) {
-        yield { pieces, isLast: false }
-        pieces = []
+        yield { bytes: part, isLast: false }
         size = 0
       }
-      const taken = rest.subarray(0, PART - size)
-      pieces.push(taken)
-      size += taken.length
-      rest = rest.subarray(taken.length)
+      if (size === part.length) {
+        const larger = Buffer.allocUnsafe(Math.min(PART, part.length * 4))
+        part.copy(larger, 0, 0, size)
+        part = larger
+      }
+      const copied = piece.copy(part, size, at)
+      size += copied
+      at += copied
     }
-  }
-  yield { pieces, isLast: true }
+  yield { bytes: part.subarray(0, size), isLast: true }
 }
 
 /** Each element of that name with all that is in it. */
@@ -52,25 +62,25 @@ const completion = (parts: readonly Uploaded[]): Buffer =>
 async function putInParts(
   client: S3Client,
   key: string,
-  parts: AsyncIterator<{ pieces: readonly Buffer[]; isLast: boolean }>,
-  { first, signal }: { readonly first: readonly Buffer[]; readonly signal: AbortSignal },
+  parts: AsyncIterator<Part>,
+  { first, signal }: { readonly first: Buffer; readonly signal: AbortSignal },
 ): Promise<void> {
   const begun = await textOf(await client.send({ method: 'POST', key, query: { uploads: '' }, signal }))
   const uploadId = element(begun, 'UploadId')
   if (uploadId === undefined) throw new TargetTrouble(`${client.address} begins no upload in parts.`)
   try {
     const uploaded: Uploaded[] = []
-    for (let pieces: readonly Buffer[] | undefined = first; pieces !== undefined;) {
+    for (let bytes: Buffer | undefined = first; bytes !== undefined;) {
       const number = uploaded.length + 1
       const query = { partNumber: String(number), uploadId }
-      const answer = await client.send({ method: 'PUT', key, query, body: pieces, signal })
+      const answer = await client.send({ method: 'PUT', key, query, body: bytes, signal })
       drained(answer)
       if (answer.statusCode === 404) throw new TargetTrouble(`${client.address} has forgotten an upload under way.`)
       uploaded.push({ number, etag: answer.headers.etag ?? '' })
-      const next: IteratorResult<{ pieces: readonly Buffer[] }> = await parts.next()
-      pieces = next.done === true ? undefined : next.value.pieces
+      const next: IteratorResult<Part> = await parts.next()
+      bytes = next.done === true ? undefined : next.value.bytes
     }
-    const body = [completion(uploaded)]
+    const body = completion(uploaded)
     const answer = await client.send({ method: 'POST', key, query: { uploadId }, body, signal })
     const said = await textOf(answer)
     // S3 may answer 200 and then tell of an error; and a completion that was repeated finds no upload any more
@@ -164,10 +174,9 @@ export function createS3Store(place: S3Place, prefix: string, deps: S3ClientDeps
     put: async (key, body, signal) => {
       const parts = partsOf(body)
       try {
-        const first = await parts.next()
-        const { pieces, isLast } = first.value as { pieces: readonly Buffer[]; isLast: boolean }
-        if (!isLast) return await putInParts(client, at(key), parts, { first: pieces, signal })
-        const answer = await client.send({ method: 'PUT', key: at(key), body: pieces, signal })
+        const { bytes, isLast } = (await parts.next()).value as Part
+        if (!isLast) return await putInParts(client, at(key), parts, { first: bytes, signal })
+        const answer = await client.send({ method: 'PUT', key: at(key), body: bytes, signal })
         drained(answer)
         if (answer.statusCode === 404) throw new TargetTrouble(`${client.address} has no such bucket.`)
       } finally {

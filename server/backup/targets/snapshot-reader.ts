@@ -35,7 +35,11 @@ export async function readList(
   if (body === undefined) throw new BadArchive(`${name} went away while it was read.`)
   const damaged = `The list of ${name} on the target is damaged.`
   const gunzip = createGunzip()
-  const reading = pipeline(vault.open(body), gunzip, { signal })
+  // a stream may hold a piece while it asks for the next one
+  const own = (async function* own() {
+    for await (const piece of vault.open(body)) yield Buffer.from(piece)
+  })()
+  const reading = pipeline(own, gunzip, { signal })
   reading.catch(() => undefined)
   let text: Partial<SnapshotText>
   try {

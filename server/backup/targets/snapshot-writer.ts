@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import { sha256Of } from '../../lib/digest-file.ts'
 import { failpoint } from '../../lib/failpoint.ts'
+import { piecesOf } from '../../lib/pieces.ts'
 import type { Member } from '../archive-manifest.ts'
 import { slowly, type Cut, type WriteOptions } from '../cut.ts'
 import { inLanes } from '../../lib/in-lanes.ts'
@@ -30,7 +30,6 @@ export interface SnapshotText {
 
 /** Files that are written at the same time: each may hold a part of 8 MiB. */
 const LANES = 3
-const PIECE = 256 * 1024
 const LISTED = 64 * 2 ** 20
 
 interface Planned extends Member {
@@ -64,7 +63,7 @@ async function plan({ folder, paths }: Cut, vault: Vault, signal: AbortSignal): 
 /** The bytes of a file. @throws OtherBytes at their end, before the target takes them for whole */
 async function* checked(from: string, sha256: string): AsyncGenerator<Buffer> {
   const hash = createHash('sha256')
-  for await (const piece of createReadStream(from, { highWaterMark: PIECE }) as AsyncIterable<Buffer>) {
+  for await (const piece of piecesOf(from)) {
     hash.update(piece)
     yield piece
   }

@@ -13,11 +13,11 @@ export interface TargetStore {
   readonly address: string
   /** All files whose key begins with `prefix`, which ends in a slash; unfinished ones are not listed. */
   list(prefix: string, signal: AbortSignal): AsyncIterable<Kept>
-  /** Undefined where there is no such file. */
+  /** Undefined where there is no such file. A piece is used up before the next one is asked for. */
   read(key: string, signal: AbortSignal): Promise<AsyncIterable<Buffer> | undefined>
   /**
    * Writes a file, there wholly or not at all: where `body` throws, nothing is left. What is there already is replaced.
-   * It lasts once `settle` has been called.
+   * It lasts once `settle` has been called. A piece is used up before the next one is asked for.
    */
   put(key: string, body: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void>
   /** Makes all that was put last through a power cut. */
@@ -52,7 +52,7 @@ export async function readAll(body: AsyncIterable<Buffer>, most: number): Promis
   for await (const chunk of body) {
     size += chunk.length
     if (size > most) throw new TargetTrouble('A file on the target is larger than this service writes it.')
-    chunks.push(chunk)
+    chunks.push(Buffer.from(chunk)) // the next one may take its place
   }
   return Buffer.concat(chunks, size)
 }

@@ -1,7 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
-import { ReadableStream as WebStream } from 'node:stream/web'
+import { ageSize, openAge, sealAge } from '../age.ts'
 import { BadArchive } from '../archive-reader.ts'
-import { SCRYPT_WORK_FACTOR } from '../archive-writer.ts'
 import { bytesOf, readAll, type TargetStore } from './target-store.ts'
 
 /**
@@ -67,18 +66,8 @@ const PLAIN: Vault = {
   open: body => body,
 }
 
-/** age's header for one X25519 recipient, and what each chunk of 64 KiB has beside its bytes. age-encryption.org/v1 */
-const [AGE_HEADER, AGE_NONCE, AGE_CHUNK, AGE_TAG] = [168, 16, 65_536, 16]
-
-const streamOf = (body: AsyncIterable<Buffer>): ReadableStream<Uint8Array> =>
-  WebStream.from(body) as ReadableStream<Uint8Array>
-
-async function* buffersOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Buffer> {
-  for await (const chunk of stream) yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-}
-
 async function sealedVault(identity: string): Promise<Vault> {
-  const { Decrypter, Encrypter, identityToRecipient } = await import('age-encryption')
+  const { identityToRecipient } = await import('age-encryption')
   const recipient = await identityToRecipient(identity)
   const id = createHash('sha256').update(recipient).digest('hex').slice(0, 16)
   const naming = createHash('sha256').update('gatehouse blob names\0').update(identity).digest()
@@ -91,15 +80,9 @@ async function sealedVault(identity: string): Promise<Vault> {
       return `${blobs}${name.slice(0, 2)}/${name}`
     },
     snapshotKey: name => `snapshots/${name}.${id}.json.gz.age`,
-    sealedSize: bytes => AGE_HEADER + AGE_NONCE + bytes + AGE_TAG * Math.max(1, Math.ceil(bytes / AGE_CHUNK)),
-    seal: async function* seal(body) {
-      const encrypter = new Encrypter()
-      encrypter.addRecipient(recipient)
-      yield* buffersOf(await encrypter.encrypt(streamOf(body)))
-    },
+    sealedSize: ageSize,
+    seal: body => sealAge(body, { recipient }),
     open: async function* open(body) {
-      const decrypter = new Decrypter()
-      decrypter.addIdentity(identity)
       let failed: unknown
       const source = (async function* watched() {
         try {
@@ -110,7 +93,7 @@ async function sealedVault(identity: string): Promise<Vault> {
         }
       })()
       try {
-        yield* buffersOf(await decrypter.decrypt(streamOf(source)))
+        yield* await openAge(source, { identity })
       } catch (error) {
         // what the target said matters more than that the rest is missing
         throw failed ?? new BadArchive('It is damaged: it cannot be decrypted.', error)
@@ -120,15 +103,22 @@ async function sealedVault(identity: string): Promise<Vault> {
 }
 
 /** @returns undefined where the passphrase is another one */
-async function openKey(store: TargetStore, key: string, passphrase: string, signal: AbortSignal) {
+async function openKey(
+  store: TargetStore,
+  key: string,
+  passphrase: string,
+  signal: AbortSignal,
+): Promise<Vault | undefined> {
   const body = await store.read(key, signal)
   if (body === undefined) return undefined
   const sealed = await readAll(body, MAX_KEY)
-  const { Decrypter } = await import('age-encryption')
-  const decrypter = new Decrypter()
-  decrypter.addPassphrase(passphrase)
-  const text = await decrypter.decrypt(sealed, 'text').catch(() => undefined)
-  const identity = text?.split('\n').find(line => line.startsWith('AGE-SECRET-KEY-1'))
+  const text = await openAge(bytesOf(sealed), { passphrase })
+    .then(plain => readAll(plain, MAX_KEY))
+    .catch(() => undefined)
+  const identity = text
+    ?.toString('utf8')
+    .split('\n')
+    .find(line => line.startsWith('AGE-SECRET-KEY-1'))
   return identity === undefined ? undefined : sealedVault(identity)
 }
 
@@ -154,14 +144,11 @@ export async function vaultToWrite(store: TargetStore, passphrase: string, signa
     const vault = await openKey(store, keyOf(id), passphrase, signal)
     if (vault?.id === id) return vault
   }
-  const { Encrypter, generateX25519Identity } = await import('age-encryption')
+  const { generateX25519Identity } = await import('age-encryption')
   const identity = await generateX25519Identity()
   const vault = await sealedVault(identity)
-  const encrypter = new Encrypter()
-  encrypter.setPassphrase(passphrase)
-  encrypter.setScryptWorkFactor(SCRYPT_WORK_FACTOR)
-  const sealed = await encrypter.encrypt(`# opens the backups on this target\n${identity}\n`)
-  await store.put(keyOf(vault.id ?? ''), bytesOf(Buffer.from(sealed)), signal)
+  const plain = bytesOf(`# opens the backups on this target\n${identity}\n`)
+  await store.put(keyOf(vault.id ?? ''), sealAge(plain, { passphrase }), signal)
   await store.settle()
   return vault
 }

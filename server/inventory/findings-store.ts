@@ -12,27 +12,11 @@ export interface KeptFinding {
 
 const MOST_URLS = 5
 const MOST_LETTERS = 1_000
-/** Keys of a JSON row of the statements below. */
+/** Keys of a JSON row of the statement below. */
 const COLUMNS =
   'package text, version text, arch text, cve text, severity text, rank smallint, cvss real, fixed_in text, update_state text, kev boolean, epss real, epss_percentile real'
 
-/** A row as it is to be, without its first sight. */
-interface FindingRow {
-  readonly package: string
-  readonly version: string
-  readonly arch: string
-  readonly cve: string
-  readonly severity: Severity
-  readonly rank: number
-  readonly cvss: number | null
-  readonly fixed_in: string | null
-  readonly update_state: string | null
-  readonly kev: boolean
-  readonly epss: number | null
-  readonly epss_percentile: number | null
-}
-
-const rowOf = ({ installed, finding, updateState }: KeptFinding): FindingRow => ({
+const rowOf = ({ installed, finding, updateState }: KeptFinding) => ({
   package: installed.name,
   version: installed.version,
   arch: installed.arch,
@@ -46,11 +30,6 @@ const rowOf = ({ installed, finding, updateState }: KeptFinding): FindingRow => 
   epss: finding.epss ?? null,
   epss_percentile: finding.epss_percentile ?? null,
 })
-type Place = Pick<FindingRow, 'package' | 'version' | 'arch' | 'cve'>
-const placeOf = ({ package: name, version, arch, cve }: Place): string => [name, version, arch, cve].join('\t')
-/** What a row says beside its place. */
-const saidBy = ({ severity, cvss, fixed_in, update_state, kev, epss, epss_percentile }: FindingRow): string =>
-  JSON.stringify([severity, cvss, fixed_in, update_state, kev, epss, epss_percentile])
 
 /** The words about vulnerabilities, once for all machines. In one order: two machines never wait for each other. */
 async function writeWords(tx: Tx, kept: readonly KeptFinding[]): Promise<void> {
@@ -71,57 +50,6 @@ async function writeWords(tx: Tx, kept: readonly KeptFinding[]): Promise<void> {
   )
 }
 
-type Stored = FindingRow & { readonly first_seen: Date }
-
-/** New rows get the first sight of their vulnerability in the package, where another version of it had it before. */
-async function insertFindings(
-  tx: Tx,
-  clientId: number,
-  { rows, before, now }: { rows: readonly FindingRow[]; before: readonly Stored[]; now: Date },
-): Promise<void> {
-  if (rows.length === 0) return
-  const seen = new Map<string, Date>()
-  for (const { package: name, cve, first_seen: at } of before) {
-    const known = seen.get(`${name}\t${cve}`)
-    if (known === undefined || at < known) seen.set(`${name}\t${cve}`, at)
-  }
-  await tx.query(
-    `insert into inventory_finding (client_id, package, version, arch, cve, severity, rank, cvss, fixed_in, update_state, kev, epss, epss_percentile, first_seen)
-    select $1, given.* from jsonb_to_recordset($2::jsonb) as given (${COLUMNS}, first_seen timestamptz)`,
-    [
-      clientId,
-      JSON.stringify(rows.map(row => ({ ...row, first_seen: seen.get(`${row.package}\t${row.cve}`) ?? now }))),
-    ],
-  )
-}
-
-async function updateFindings(tx: Tx, clientId: number, rows: readonly FindingRow[]): Promise<void> {
-  if (rows.length === 0) return
-  await tx.query(
-    `update inventory_finding f set severity = given.severity, rank = given.rank, cvss = given.cvss, fixed_in = given.fixed_in,
-      update_state = given.update_state, kev = given.kev, epss = given.epss, epss_percentile = given.epss_percentile
-    from jsonb_to_recordset($2::jsonb) as given (${COLUMNS})
-    where f.client_id = $1 and f.package = given.package and f.version = given.version and f.arch = given.arch and f.cve = given.cve`,
-    [clientId, JSON.stringify(rows)],
-  )
-}
-
-async function deleteFindings(tx: Tx, clientId: number, rows: readonly Place[]): Promise<void> {
-  if (rows.length === 0) return
-  await tx.query(
-    `delete from inventory_finding f
-    using unnest($2::text[], $3::text[], $4::text[], $5::text[]) as gone (package, version, arch, cve)
-    where f.client_id = $1 and f.package = gone.package and f.version = gone.version and f.arch = gone.arch and f.cve = gone.cve`,
-    [
-      clientId,
-      rows.map(row => row.package),
-      rows.map(({ version }) => version),
-      rows.map(({ arch }) => arch),
-      rows.map(({ cve }) => cve),
-    ],
-  )
-}
-
 /**
  * Replaces the findings of a machine; rows that stay as they were are not written. A vulnerability of a package keeps
  * its first sight, also across versions of the package.
@@ -133,25 +61,25 @@ export async function replaceFindings(
   kept: readonly KeptFinding[],
   now: Date,
 ): Promise<Readonly<Partial<Record<Severity, string>>>> {
-  const before = await tx.query<Stored>(
-    `select package, version, arch, cve, severity, rank, cvss, fixed_in, update_state, kev, epss, epss_percentile, first_seen
-    from inventory_finding where client_id = $1`,
-    [clientId],
+  await writeWords(tx, kept)
+  const rows = JSON.stringify(kept.map(rowOf))
+  await tx.query(
+    `insert into inventory_finding (client_id, package, version, arch, cve, severity, rank, cvss, fixed_in, update_state, kev, epss, epss_percentile, first_seen)
+    select $1, given.*, coalesce((select min(first_seen) from inventory_finding f where f.client_id = $1 and f.package = given.package and f.cve = given.cve), $3)
+    from jsonb_to_recordset($2::jsonb) as given (${COLUMNS})
+    on conflict (client_id, package, version, arch, cve) do update set severity = excluded.severity, rank = excluded.rank,
+      cvss = excluded.cvss, fixed_in = excluded.fixed_in, update_state = excluded.update_state, kev = excluded.kev,
+      epss = excluded.epss, epss_percentile = excluded.epss_percentile
+    where (inventory_finding.severity, inventory_finding.cvss, inventory_finding.fixed_in, inventory_finding.update_state,
+      inventory_finding.kev, inventory_finding.epss, inventory_finding.epss_percentile)
+      is distinct from (excluded.severity, excluded.cvss, excluded.fixed_in, excluded.update_state, excluded.kev, excluded.epss, excluded.epss_percentile)`,
+    [clientId, rows, now],
   )
-  const had = new Map(before.map(row => [placeOf(row), row]))
-  const wanted = new Map(kept.map(one => [placeOf(rowOf(one)), one]))
-  const added = [...wanted].filter(([place]) => !had.has(place)).map(([, one]) => one)
-  const changed = [...wanted].flatMap(([place, one]) => {
-    const known = had.get(place)
-    return known === undefined || saidBy(known) === saidBy(rowOf(one)) ? [] : [one]
-  })
-  if (added.length + changed.length > 0) await writeWords(tx, [...added, ...changed])
-  await insertFindings(tx, clientId, { rows: added.map(rowOf), before, now })
-  await updateFindings(tx, clientId, changed.map(rowOf))
-  await deleteFindings(
-    tx,
-    clientId,
-    before.filter(row => !wanted.has(placeOf(row))),
+  await tx.query(
+    `delete from inventory_finding f where f.client_id = $1 and not exists (
+      select 1 from jsonb_to_recordset($2::jsonb) as given (package text, version text, arch text, cve text)
+      where given.package = f.package and given.version = f.version and given.arch = f.arch and given.cve = f.cve)`,
+    [clientId, rows],
   )
   const oldest = await tx.query<{ severity: Severity; at: Date }>(
     'select severity, min(first_seen) as at from inventory_finding where client_id = $1 group by severity',

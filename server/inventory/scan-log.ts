@@ -61,8 +61,3 @@ export async function forgetScans(db: Queryable, before: Date, most = 10_000): P
   )
   return rows.length === most
 }
-
-/** Removes the words about vulnerabilities that no machine has any more. */
-export async function forgetWords(db: Queryable): Promise<void> {
-  await db.query('delete from inventory_cve w where not exists (select 1 from inventory_finding f where f.cve = w.cve)')
-}

@@ -6,7 +6,7 @@ import { JUDGE } from '../../inventory/intake.ts'
 import { judgeMachine, listStale, type JudgeDeps } from '../../inventory/judge.ts'
 import { createMatcher } from '../../inventory/matcher.ts'
 import { SCAN, scanWork, type ScanDeps } from '../../inventory/scan.ts'
-import { forgetScans, forgetWords } from '../../inventory/scan-log.ts'
+import { forgetScans } from '../../inventory/scan-log.ts'
 import type { Log } from '../../lib/log.ts'
 import { createOsvScanner } from '../../scanners/osv.ts'
 import type { Settings } from '../../settings/store.ts'
@@ -120,7 +120,6 @@ export function composeInventory(needs: InventoryNeeds): Feature {
           while (await forgetScans(db, before)) {
             // so many at a time: no transaction is long
           }
-          await forgetWords(db)
         },
       },
     ],

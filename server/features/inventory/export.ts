@@ -12,7 +12,6 @@ import type { ExportKind } from './row-parts.ts'
 type ExportRow = Readonly<Record<string, Cell>>
 
 const PER_PAGE = 1_000
-const BLOCK_LETTERS = 64_000
 
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 
@@ -129,18 +128,6 @@ async function* jsonOf(rows: AsyncIterable<ExportRow>, titles: readonly string[]
   yield '\n]\n'
 }
 
-/** Lines joined: a stream of single lines costs more than what is in them. */
-async function* inBlocks(lines: AsyncIterable<string>): AsyncGenerator<string> {
-  let block = ''
-  for await (const line of lines) {
-    block += line
-    if (block.length < BLOCK_LETTERS) continue
-    yield block
-    block = ''
-  }
-  yield block
-}
-
 /** A table as a stream; never more of it in memory than a page. */
 export function exportTable(
   db: Queryable,
@@ -154,5 +141,5 @@ export function exportTable(
 ): Readable {
   const rows = rowsOf(db, viewer, asked)
   const titles = TITLES[asked.what]
-  return Readable.from(inBlocks(asked.format === 'csv' ? csvOf(rows, titles) : jsonOf(rows, titles)))
+  return Readable.from(asked.format === 'csv' ? csvOf(rows, titles) : jsonOf(rows, titles))
 }

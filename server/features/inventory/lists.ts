@@ -1,6 +1,5 @@
 import { pageOf, type Page, type Paging } from '../../catalog/page.ts'
 import { conditions, containing, pageClause } from '../../catalog/queries/sql.ts'
-import { isCve } from '../../core/findings.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { hideFrom } from './clients.ts'
@@ -128,13 +127,10 @@ export function listCves(db: Queryable, viewer: Viewer, filter: CveFilter, pagin
   found.when(filter.severity, place => `f.severity = ${place}`)
   found.when(filter.kev, place => `f.kev = ${place}::boolean`)
   found.when(filter.fixable, place => `(f.fixed_in is not null) = ${place}::boolean`)
-  const q = filter.q?.trim() ?? ''
-  // by its name alone it is found by an index
-  if (isCve(q)) found.when(q.toUpperCase(), place => `f.cve = ${place}`)
-  else
-    found.when(q === '' ? undefined : containing(q.toLowerCase()), like => {
-      return `(lower(f.cve) like ${like} or lower(f.package) like ${like} or lower(c.hostname) like ${like})`
-    })
+  found.when(filter.q === undefined || filter.q === '' ? undefined : filter.q, place => {
+    const like = found.add(containing((filter.q ?? '').toLowerCase()))
+    return `(lower(f.cve) = lower(${place}) or lower(f.package) like ${like} or lower(c.hostname) like ${like})`
+  })
   return paged<Dated<CveView, 'first_seen' | 'scanned_at'>, CveView>(
     db,
     {
@@ -143,7 +139,7 @@ export function listCves(db: Queryable, viewer: Viewer, filter: CveFilter, pagin
         f.fixed_in as fix_version, f.update_state, f.kev as in_kev, f.epss, f.epss_percentile, coalesce(w.urls, '{}') as urls,
         f.first_seen, c.last_seen as scanned_at`,
       from: 'inventory_finding f join inventory_client c on c.id = f.client_id left join inventory_cve w on w.cve = f.cve',
-      order: 'f.rank desc, f.cve, f.package, f.client_id, f.version, f.arch',
+      order: 'f.rank desc, f.kev desc, f.cve, f.package, f.client_id, f.version, f.arch',
     },
     {
       found,

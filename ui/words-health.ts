@@ -81,6 +81,16 @@ function antivirusInWords(probe: Facts): Pick<Check, 'say' | 'more'> {
     : { say: `Signatures${signatures === undefined ? '' : ` ${signatures}`} of ${when(made)}`, more }
 }
 
+/** From where on the disk is worth a word; a limit of 0 is off. */
+function limitsOf(probe: Facts): string | undefined {
+  const [warn, least] = [number(probe.warn_used_pct) || undefined, number(probe.min_free_disk_gb) || undefined]
+  const said = [
+    warn === undefined ? undefined : `warns at ${count(warn)} %`,
+    least === undefined ? undefined : `uploads stop below ${count(least)} GB`,
+  ].filter(one => one !== undefined)
+  return said.length === 0 ? undefined : said.join('; ')
+}
+
 /** What a check that is well says. */
 function fact(id: string, probe: Facts, packages: Facts): Pick<Check, 'say' | 'more'> {
   if (id === 'scheduler') return jobsInWords(probe)
@@ -102,6 +112,10 @@ function fact(id: string, probe: Facts, packages: Facts): Pick<Check, 'say' | 'm
     // 0 beside packages: the folder was not measured yet
     const files = number(packages.pool_files) || undefined
     return { say: files === undefined ? 'Writable' : plural(files, 'file'), more: free }
+  }
+  if (id === 'disk') {
+    const used = number(probe.used_pct)
+    return { say: used === undefined ? 'Enough' : `${count(used)} % used`, more: limitsOf(probe) }
   }
   if (id === 'auth_db' && entries !== undefined) return { say: plural(entries, 'account') }
   if (entries !== undefined) return { say: plural(entries, 'package') }

@@ -181,3 +181,10 @@ export const goodToKnow = (report: HealthReport, now = new Date()): Check[] =>
     ...together(report),
     edition(report),
   ].map(row => ({ ...row, group: 'info' as const }))
+
+/** How long something runs, in its largest unit. */
+export function upFor(seconds: number): string {
+  if (seconds < 90) return plural(seconds, 'second')
+  if (seconds < 5400) return plural(Math.round(seconds / 60), 'minute')
+  return seconds < 172_800 ? plural(Math.round(seconds / 3600), 'hour') : plural(Math.round(seconds / 86_400), 'day')
+}

@@ -30,6 +30,10 @@ export function ago(iso: string, now = new Date()): string {
 export const isBlocked = ({ last_error_code: code }: Pick<Machine, 'last_error_code'>): boolean =>
   code === 'inventory_host_key_changed'
 
+/** Whether it waits for an admin to compare keys; a key that was trusted since leaves the last error as it was. */
+export const isHeld = ({ known_host: host }: Pick<MachineDetail, 'known_host'>): boolean =>
+  (host?.offered_fingerprint ?? null) !== null
+
 /** When it was seen last; with a sign where that is not well. `late` in days. */
 export function seenOf(machine: Machine, late: number, now = new Date()): Said | string {
   if (isBlocked(machine)) return { word: 'key changed', icon: 'fail', tone: 'failed' }

@@ -35,8 +35,9 @@ type Report = Record<string, unknown> & {
 describe.skipIf(noBrowser !== undefined)('health in the console', () => {
   let page: Page
   let real: Report
+  let admin: string
   const team = people(stage => {
-    page = stage.page
+    ;({ page, admin } = stage)
   })
   const { asAdmin, signIn, addUser, isFine } = team
   const row = (name: string) => page.getByRole('listitem').filter({ hasText: name })
@@ -141,6 +142,47 @@ describe.skipIf(noBrowser !== undefined)('health in the console', () => {
     await card('Reserve file needs attention').getByText('There is too little room for it.').waitFor()
     await disk.getByRole('link', { name: 'What nobody fetches' }).click()
     await page.getByRole('heading', { level: 1, name: 'Downloads' }).waitFor()
+  })
+
+  test('the reserve is given back after a question, and only by an admin; the disk is drawn over its days', async () => {
+    await team.patch({ disk: { reserve_mb: 16 } })
+    await tell(({ checks: { info } }) => {
+      info.reserve = { state: 'kept', wanted_mb: 16, kept_mb: 16, given_back_at: null, given_back_by: null, why: null }
+    })
+    const day = (n: number, used: number) => ({
+      at: new Date(Date.now() - n * 86_400_000).toISOString(),
+      used_bytes: used * 1e9,
+      free_bytes: (100 - used) * 1e9,
+    })
+    const { body } = await team.daemon.call('GET', '/disk', { token: admin })
+    const days = [day(20, 40), day(10, 50), day(0, 60)]
+    await page.route('**/api/v1/disk', route =>
+      route.fulfill({ json: { ...(body as object), forecast: FORECAST, days } }),
+    )
+    await asAdmin('#/health')
+    const disks = card('Disks')
+    await disks
+      .getByRole('img', { name: /^Used disk space: 40 GB on .* 60 GB of 100 GB now, full in about 15 months$/ })
+      .waitFor()
+    await disks.getByText('As a table').press('Enter')
+    await disks.getByRole('row').filter({ hasText: '50 GB' }).waitFor()
+    await isFine()
+    let asked = 0
+    await page.route('**/disk/reserve/give-back', route => {
+      asked++
+      return asked === 1
+        ? route.fulfill({ status: 409, json: { detail: 'There is no reserve to give back.', code: 'no_reserve' } })
+        : route.fulfill({ json: { status: 'ok', message: '16 MB are free again.', freed_bytes: 16, reserve: {} } })
+    })
+    await disks.getByRole('button', { name: 'Give it back' }).press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Give the reserve back' })
+    await dialog.getByText('16 MB become free at once').waitFor()
+    await isFine()
+    expect(asked).toBe(0)
+    await dialog.getByRole('button', { name: 'Give it back' }).click()
+    await dialog.getByText('There is no reserve to give back.').waitFor()
+    await dialog.getByRole('button', { name: 'Give it back' }).click()
+    await page.getByText('16 MB are free again.').waitFor()
   })
 
   test('a reader reads the report, and is told what only others may do', async () => {

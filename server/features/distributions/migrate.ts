@@ -81,7 +81,7 @@ async function copyServed(deps: MigrateDeps, request: Request, run: Run<Cursor>)
   await run.step({ total: held.length, done: held.length - left.length })
   for (let at = 0; at < left.length; at += BATCH) {
     const batch = left.slice(at, at + BATCH)
-    const copied = await copyAll(deps, batch, { ...road, by: run.by, ip: request.ip })
+    const copied = await copyAll(deps, batch, { ...road, by: run.by, ip: request.ip }, run.signal)
     all.push(...copied)
     cursor = { ...countIn(cursor, copied), after: batch.map(printHeld).at(-1) ?? '' }
     await run.step({ cursor, done: held.length - left.length + at + batch.length })

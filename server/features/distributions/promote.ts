@@ -102,17 +102,19 @@ export interface Copied {
   readonly done: Changed | AppError
 }
 
-/** Copies a few at a time; a refusal concerns its package alone. */
+/** Copies a few at a time; a refusal concerns its package alone. @throws the reason of `signal`, between two packages */
 export async function copyAll(
   { catalog, readUnread }: Pick<PromoteDeps, 'catalog' | 'readUnread'>,
   held: readonly Held[],
   { source, target, by, ip }: Road & Pick<Route, 'by' | 'ip'>,
+  signal?: AbortSignal,
 ): Promise<Copied[]> {
   const waiting = [...held]
   const copied: Copied[] = []
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
       for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
+        signal?.throwIfAborted()
         const { name, version, arch } = one
         const ref = ({ format, codename }: Distribution): PackageRef => ({ format, codename, name, version, arch })
         const change = {

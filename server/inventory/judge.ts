@@ -7,7 +7,7 @@ import { getFormat } from '../formats/index.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { ClientRow } from './client-row.ts'
 import { replaceFindings, replaceUpdates, type KeptFinding } from './findings-store.ts'
-import type { Matcher } from './matcher.ts'
+import type { MatchedSystem, Matcher } from './matcher.ts'
 import type { Installed } from './package-lists.ts'
 import { distributionFor } from './system.ts'
 import { addCounts, countSeverities, findNewer, weighUpdates, type Afflicted, type Candidate } from './updates.ts'
@@ -48,14 +48,22 @@ async function newerThan(
   })
 }
 
-/** What the loaded data say of the machine's packages; `afflicted` is undefined where they say nothing. */
-async function findingsOf({ matcher, repositories }: JudgeDeps, row: ClientRow, packages: readonly Installed[]) {
-  const distribution = row.distribution === null ? undefined : repositories.find(row.distribution)
-  const system = {
+/** The machine's system as vulnerability data name it. */
+function systemOf(
+  row: Pick<ClientRow, 'hostname' | 'distro_pretty' | 'grype_distro' | 'distribution'>,
+  { find }: Pick<Repositories, 'find'>,
+): MatchedSystem {
+  const distribution = row.distribution === null ? undefined : find(row.distribution)
+  return {
     label: row.distro_pretty ?? row.hostname,
     scanner: row.grype_distro ?? undefined,
     ...(distribution?.endOfLife === undefined ? {} : { endOfLife: distribution.endOfLife }),
   }
+}
+
+/** What the loaded data say of the machine's packages; `afflicted` is undefined where they say nothing. */
+async function findingsOf({ matcher, repositories }: JudgeDeps, row: ClientRow, packages: readonly Installed[]) {
+  const system = systemOf(row, repositories)
   const coverage = await matcher.coverage(system)
   if (row.grype_distro === null)
     return {
@@ -135,12 +143,27 @@ export async function judgeMachine(deps: JudgeDeps, clientId: number): Promise<v
   })
 }
 
-/** Machines that were compared with other data or other packages than there are now, or never. */
+type Compared = Pick<
+  ClientRow,
+  | 'id'
+  | 'hostname'
+  | 'distro_pretty'
+  | 'grype_distro'
+  | 'format'
+  | 'wanted_distribution'
+  | 'distribution'
+  | 'judged_by'
+  | 'coverage'
+>
+
+/**
+ * Machines that were compared with other data or other packages than there are now, or never, and those whose data are
+ * worth something else by now, as they grow old.
+ */
 export async function listStale({ db, repositories, matcher }: Omit<JudgeDeps, 'clock'>): Promise<readonly number[]> {
-  const rows = await db.query<
-    Pick<ClientRow, 'id' | 'grype_distro' | 'format' | 'wanted_distribution' | 'distribution' | 'judged_by'>
-  >(
-    'select id, grype_distro, format, wanted_distribution, distribution, judged_by from inventory_client where packages is not null',
+  const rows = await db.query<Compared>(
+    `select id, hostname, distro_pretty, grype_distro, format, wanted_distribution, distribution, judged_by, coverage
+    from inventory_client where packages is not null`,
   )
   const wanted = rows.map(row => ({
     ...row,
@@ -152,7 +175,21 @@ export async function listStale({ db, repositories, matcher }: Omit<JudgeDeps, '
   const codenames = [...new Set(wanted.flatMap(({ now }) => now ?? []))]
   const marks = await readMarks(db, ALL_SEEING, codenames)
   const generation = await matcher.generation()
-  return wanted
-    .filter(row => row.now !== row.distribution || row.judged_by !== markOf(generation, marks.get(row.now ?? '')))
-    .map(({ id }) => id)
+  const worth = new Map<string, Promise<{ readonly coverage: string }>>()
+  const worthOf = async (row: Compared): Promise<string> => {
+    if (row.grype_distro === null) return row.coverage
+    const key = `${row.grype_distro}\t${row.distribution ?? ''}`
+    const known = worth.get(key) ?? matcher.coverage(systemOf(row, repositories))
+    worth.set(key, known)
+    return (await known).coverage
+  }
+  const stale: number[] = []
+  for (const row of wanted)
+    if (
+      row.now !== row.distribution ||
+      row.judged_by !== markOf(generation, marks.get(row.now ?? '')) ||
+      row.coverage !== (await worthOf(row))
+    )
+      stale.push(row.id)
+  return stale
 }

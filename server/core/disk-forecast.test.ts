@@ -47,7 +47,7 @@ describe('days until the disk is full', () => {
 describe('no number of days', () => {
   test.each<[string, DiskSample[], number | null, string]>([
     ['no sample', [], null, 'There are 0 samples; it takes 24, over two days.'],
-    ['one sample', hourly(1, () => 5), null, 'There are 1 samples; it takes 24, over two days.'],
+    ['one sample', hourly(1, () => 5), null, 'There is 1 sample; it takes 24, over two days.'],
     ['a day of samples', hourly(25, hour => hour), null, 'There are 25 samples; it takes 24, over two days.'],
     [
       '23 samples',

@@ -56,7 +56,10 @@ export function forecastOf(
   }
   const span = first === undefined || last === undefined ? 0 : last.at.getTime() - first.at.getTime()
   if (first === undefined || last === undefined || recent.length < LEAST_SAMPLES || span < LEAST_SPAN_MS)
-    return { ...nothing, why: `There are ${recent.length} samples; it takes ${LEAST_SAMPLES}, over two days.` }
+    return {
+      ...nothing,
+      why: `There ${recent.length === 1 ? 'is 1 sample' : `are ${recent.length} samples`}; it takes ${LEAST_SAMPLES}, over two days.`,
+    }
   const bytesPerDay = Math.round(growth(recent))
   if (bytesPerDay <= 0) return { ...nothing, bytes_per_day: bytesPerDay, why: 'The disk does not grow.' }
   const until = (bytes: number): number => Math.max(0, Math.floor(bytes / bytesPerDay))

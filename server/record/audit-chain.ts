@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
-import { lineHash, NO_LINE, parseLine } from './audit-file.ts'
+import { lineHash, lineKey, NO_LINE, parseLine } from './audit-file.ts'
 
 /** What retention removed from the beginning of the log, as a line of the log says it. */
 export interface Cut {
@@ -61,6 +61,15 @@ export interface Head {
   readonly starts: string
   /** The line that records the removal of what was before is still to be written. */
   readonly owesCut?: boolean
+  /** Keys of lines that are owed: a crash leaves some of them written, the last perhaps in part, and not struck off. */
+  readonly owed?: ReadonlySet<string>
+}
+
+/** Whether a line behind the newest that is known is one that a crash left. */
+function isLeft(bytes: Buffer, whole: boolean, { owed }: Head): boolean {
+  if (owed === undefined || owed.size === 0) return false
+  const entry = parseLine(bytes.toString())
+  return entry === undefined ? !whole : owed.has(lineKey(entry))
 }
 
 /** The cut that a line records. */
@@ -136,6 +145,9 @@ export async function walkChain(
     const file = basename(one.path)
     let line = 0
     for await (const { bytes, whole } of lineBytes(one)) {
+      // the next delivery completes, or repeats, what is left of it
+      const left = afterHead !== undefined && head !== undefined && isLeft(bytes, whole, head)
+      if (left && !whole) continue
       line++
       lines++
       const prev = PREV.exec(bytes.toString('latin1'))?.[1] // reads only ASCII
@@ -146,7 +158,7 @@ export async function walkChain(
         name(file, line, parseLine(bytes.toString()) === undefined ? WHY.foreign : WHY.changed)
       cut = cutOf(bytes) ?? cut
       expected = lineHash(bytes)
-      if (afterHead !== undefined) afterHead++
+      if (afterHead !== undefined && !left) afterHead++
       if (expected === head?.hash) afterHead = 0
       last = { file, line }
     }
@@ -155,7 +167,7 @@ export async function walkChain(
   const fault = begins && isBeginning(begins.prev, head, cut)
   if (begins !== undefined && fault !== undefined) broken.unshift({ file: begins.file, line: 1, why: WHY[fault] })
   if (afterHead === undefined) name(last.file, last.line + 1, WHY.tail)
-  else if (afterHead > 0 && head !== undefined) {
+  else if (afterHead > 0 && head !== undefined && head.hash !== NO_LINE) {
     name(last.file, last.line - afterHead + 1, `${afterHead} lines at the end were not written by this service`)
   }
   return { ok: broken.length === 0, files: files.length, lines, broken, ...(cut === undefined ? {} : { cut }), ends }

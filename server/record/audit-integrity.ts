@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Db } from '../db/db.ts'
 import { walkChain, type FileSoFar, type Head, type Walked } from './audit-chain.ts'
-import { AUDIT_LOCK, auditFiles } from './audit-file.ts'
+import { AUDIT_LOCK, auditFiles, lineKey } from './audit-file.ts'
 
 export interface ChainPlace {
   readonly db: Db
@@ -32,7 +32,13 @@ const look = ({ db, folder }: ChainPlace): Promise<Snapshot> =>
       names.map(async name => ({ path: join(folder, name), size: (await stat(join(folder, name))).size })),
     )
     const head = await tx.first<Head>('select hash, starts from audit_head')
-    return { files, head: head && { ...head, owesCut: owed }, back: all.filter(file => !names.includes(file)) }
+    const pending = await tx.query<{ id: number; at: Date }>('select id, at from audit_pending order by id limit 1000')
+    const keys = new Set(pending.map(row => lineKey({ id: String(row.id), timestamp: row.at.toISOString() })))
+    return {
+      files,
+      head: head && { ...head, owesCut: owed, owed: keys },
+      back: all.filter(file => !names.includes(file)),
+    }
   })
 
 const TRIES = 3

@@ -219,6 +219,8 @@ describe('after a crash', () => {
       expect(signal).toBe('SIGKILL')
       expect(await pending()).toBe(point.endsWith('#2') ? 200 : 700)
       const audit = open()
+      // what it left is no fault, before anybody repairs it
+      expect((await audit.integrity()).broken).toEqual([])
       await audit.deliver()
       expect((await lines('2026-03-01.jsonl')).map(entry => entry.user)).toEqual(
         Array.from({ length: 700 }, (_, n) => `u${n + 1}`),
@@ -232,6 +234,7 @@ describe('after a crash', () => {
     await db.query('insert into audit_pending (at, fact) values ($1, $2)', [now, JSON.stringify(fact({ user: 'bob' }))])
     await appendFile(at('2026-03-01.jsonl'), '{"timestamp":"2026-03-01T10:00:00.000Z","id":"2","acti')
     const audit = open()
+    expect((await audit.integrity()).broken).toEqual([])
     await audit.deliver()
     expect((await lines('2026-03-01.jsonl')).map(entry => entry.user)).toEqual(['ada', 'bob'])
     expect((await audit.integrity()).ok).toBe(true)

@@ -138,7 +138,8 @@ export function createHealth(deps: HealthDeps): Health {
       filling: `${disk.used_pct} % of the disk are used`,
       stopped: `${disk.free_gb} GB are free; below ${limits.min_free_disk_gb} GB uploads are refused`,
     }[level]
-    const facts = { level, used_pct: disk.used_pct, free_gb: disk.free_gb, ...limits }
+    const { warn_used_pct, min_free_disk_gb } = limits
+    const facts = { level, used_pct: disk.used_pct, free_gb: disk.free_gb, warn_used_pct, min_free_disk_gb }
     return error === undefined ? { ok: true, ...facts } : { ok: false, error, ...facts }
   }
 

@@ -19,6 +19,7 @@ const WORK_FACTOR = 16
 /** The most that is tried for whoever made a file: 4 GB. */
 const MAX_WORK_FACTOR = 22
 const CHUNK = 64 * 1024
+const SLICE = 16 * 1024
 const TAG = 16
 const NONCE = 16
 const MAX_HEADER = 64 * 1024
@@ -83,8 +84,18 @@ async function makeHeader(to: AgeRecipient): Promise<{ readonly header: Buffer; 
   return { header: empty.subarray(0, empty.length - NONCE - TAG), fileKey }
 }
 
-/** Source: age-encryption.org/v1, "Payload" */
+/** Small slices come from the heap of before, where large ones would each be asked of the system. */
+function inSlices(bytes: Buffer, work: (slice: Buffer) => Buffer, out: Buffer): number {
+  for (let at = 0; at < bytes.length; at += SLICE) work(bytes.subarray(at, at + SLICE)).copy(out, at)
+  return bytes.length
+}
+
+/**
+ * What is sealed or opened is used up before the next one is.
+ * Source: age-encryption.org/v1, "Payload"
+ */
 function payload(fileKey: Uint8Array, nonce: Uint8Array) {
+  const out = Buffer.allocUnsafe(CHUNK + TAG)
   const key = Buffer.from(hkdfSync('sha256', fileKey, nonce, 'payload', 32))
   let counter = 0
   function next(isLast: boolean): Buffer {
@@ -96,15 +107,17 @@ function payload(fileKey: Uint8Array, nonce: Uint8Array) {
   return {
     seal(plain: Buffer, isLast: boolean): Buffer {
       const cipher = createCipheriv(CIPHER, key, next(isLast), { authTagLength: TAG })
-      return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()])
+      const size = inSlices(plain, slice => cipher.update(slice), out)
+      cipher.final()
+      return out.subarray(0, size + cipher.getAuthTag().copy(out, size))
     },
     /** @throws where it is not what was sealed at this place */
     open(sealed: Buffer, isLast: boolean): Buffer {
       const decipher = createDecipheriv(CIPHER, key, next(isLast), { authTagLength: TAG })
       decipher.setAuthTag(sealed.subarray(sealed.length - TAG))
-      const plain = decipher.update(sealed.subarray(0, sealed.length - TAG))
+      const size = inSlices(sealed.subarray(0, sealed.length - TAG), slice => decipher.update(slice), out)
       decipher.final()
-      return plain
+      return out.subarray(0, size)
     },
   }
 }
@@ -130,7 +143,7 @@ async function* chunksOf(
   yield { chunk: chunk.subarray(0, filled), isLast: true }
 }
 
-/** Encrypts, in age's format. */
+/** Encrypts, in age's format. A piece is used up before the next one is asked for, also of `body`. */
 export async function* sealAge(body: AsyncIterable<Buffer>, to: AgeRecipient): AsyncGenerator<Buffer> {
   const { header, fileKey } = await makeHeader(to)
   const nonce = randomBytes(NONCE)

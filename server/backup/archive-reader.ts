@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import tar from 'tar-stream'
+import { lasting } from '../lib/pieces.ts'
 import { AGE, openAge } from './age.ts'
 import { MANIFEST, SIGNATURE, type ArchiveManifest, type Member } from './archive-manifest.ts'
 
@@ -35,7 +36,7 @@ async function decrypted(path: string, passphrase: string): Promise<AsyncIterabl
     throw new BadArchive('The archive is encrypted. Give the passphrase that was set when it was made.')
   const body = createReadStream(path, { highWaterMark: 256 * 1024 }) as AsyncIterable<Buffer>
   if (!isEncrypted) return body
-  return openAge(body, { passphrase }).catch((error: unknown) => {
+  return openAge(body, { passphrase }).then(lasting, (error: unknown) => {
     throw new BadArchive('The passphrase is not the one that the archive was encrypted with.', error)
   })
 }

@@ -1,50 +1,11 @@
 import { createHash } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
-import { open, readFile, stat } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
-import { constants, createGzip } from 'node:zlib'
+import { piecesOf } from '../lib/pieces.ts'
 import { sealAge } from './age.ts'
 import { MANIFEST, SIGNATURE, type Member } from './archive-manifest.ts'
+import { storedGzip } from './stored-gzip.ts'
 import { END, fileHeader, padding } from './tar-writer.ts'
-
-const PIECE = 256 * 1024
-
-/** The bytes of one file, in pieces. A piece is used up before the next one is asked for. @throws where it changed */
-async function* piecesOf(path: string, size: number): AsyncGenerator<Buffer> {
-  if (size <= PIECE) {
-    const bytes = await readFile(path)
-    if (bytes.length !== size) throw new Error(`${path} changed while it was read`)
-    return yield bytes
-  }
-  const handle = await open(path)
-  try {
-    for (let at = 0; at < size;) {
-      const piece = Buffer.allocUnsafe(Math.min(PIECE, size - at))
-      const { bytesRead } = await handle.read(piece, 0, piece.length, at)
-      if (bytesRead === 0) throw new Error(`${path} changed while it was read`)
-      yield piece.subarray(0, bytesRead)
-      at += bytesRead
-    }
-  } finally {
-    await handle.close()
-  }
-}
-
-/** Joins small pieces: each one that goes on costs several turns. */
-async function* inLargePieces(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let waiting: Buffer[] = []
-  let size = 0
-  for await (const piece of pieces) {
-    waiting.push(piece)
-    size += piece.length
-    if (size < PIECE) continue
-    yield waiting.length === 1 ? piece : Buffer.concat(waiting, size)
-    waiting = []
-    size = 0
-  }
-  yield Buffer.concat(waiting, size)
-}
 
 export interface Packing {
   /** The folder that becomes the archive. */
@@ -72,10 +33,14 @@ async function* tarOf({ folder, paths, name, signal, conclude, told }: Packing):
     const { size } = await stat(from)
     const hash = createHash('sha256')
     yield fileHeader(`${name}/${path}`, size)
-    for await (const piece of piecesOf(from, size)) {
+    let left = size
+    for await (const piece of piecesOf(from)) {
+      left -= piece.length
+      if (left < 0) break
       hash.update(piece)
       yield piece
     }
+    if (left !== 0) throw new Error(`${path} changed while it was read`)
     yield padding(size)
     members.push({ path, size, sha256: hash.digest('hex') })
     told(members.length, (bytes += size))
@@ -100,15 +65,13 @@ async function* tarOf({ folder, paths, name, signal, conclude, told }: Packing):
  */
 export async function writeArchive(packing: Packing): Promise<void> {
   const { to, passphrase, signal } = packing
-  const gzip = createGzip({ level: constants.Z_NO_COMPRESSION, chunkSize: PIECE })
-  const zipped = pipeline(inLargePieces(tarOf(packing)), gzip, { signal })
-  const body = passphrase === '' ? gzip : sealAge(gzip as AsyncIterable<Buffer>, { passphrase })
-  const written = pipeline(body, createWriteStream(to, { mode: 0o600, flags: 'wx' }), { signal })
-  const ends = await Promise.allSettled([zipped, written])
-  const failed = ends.find(end => end.status === 'rejected')
-  if (failed !== undefined) throw failed.reason as Error
-  const handle = await open(to, 'r')
+  const zipped = storedGzip(tarOf(packing))
+  const handle = await open(to, 'wx', 0o600)
   try {
+    for await (const piece of passphrase === '' ? zipped : sealAge(zipped, { passphrase })) {
+      signal.throwIfAborted()
+      await handle.writeFile(piece)
+    }
     await handle.sync()
   } finally {
     await handle.close()

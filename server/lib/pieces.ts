@@ -20,3 +20,8 @@ export async function* piecesOf(path: string): AsyncGenerator<Buffer> {
     await handle.close()
   }
 }
+
+/** Pieces that last, for streams: those hold one while they ask for the next. */
+export async function* lasting(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) yield Buffer.from(piece)
+}

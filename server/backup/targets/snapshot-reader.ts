@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
+import { lasting } from '../../lib/pieces.ts'
 import type { Member } from '../archive-manifest.ts'
 import { BadArchive, isInside, openNew, readManifest, type ReadArchive } from '../archive-reader.ts'
 import type { BackupSource, ReadOptions } from '../source.ts'
@@ -35,11 +36,7 @@ export async function readList(
   if (body === undefined) throw new BadArchive(`${name} went away while it was read.`)
   const damaged = `The list of ${name} on the target is damaged.`
   const gunzip = createGunzip()
-  // a stream may hold a piece while it asks for the next one
-  const own = (async function* own() {
-    for await (const piece of vault.open(body)) yield Buffer.from(piece)
-  })()
-  const reading = pipeline(own, gunzip, { signal })
+  const reading = pipeline(lasting(vault.open(body)), gunzip, { signal })
   reading.catch(() => undefined)
   let text: Partial<SnapshotText>
   try {

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import type { HealthReport } from '../../wire.ts'
+import { goodToKnow, inWords } from './info.ts'
+
+const NOW = new Date('2026-11-23T15:00:00Z')
+/** The state of a row when the report says this. */
+const stateOf = (id: string, info: object, level = 'fine'): string | undefined => {
+  const checks = { critical: {}, non_critical: { disk: { ok: true, level } }, info }
+  // only what is looked at
+  const report = { checks } as unknown as HealthReport
+  return goodToKnow(report, NOW).find(row => row.id === id)?.state
+}
+
+test('what the report does not say is unknown, never good', () => {
+  expect(['backup', 'proof', 'forecast', 'reserve', 'replicas', 'license'].map(id => stateOf(id, {}))).toEqual(
+    Array.from({ length: 6 }, () => 'unknown'),
+  )
+})
+
+test('a reserve that comes by itself asks for nothing; one given back, or on a filling disk, does', () => {
+  const reserve = (given_back_at: string | null) => ({ reserve: { state: 'missing', given_back_at } })
+  expect([
+    stateOf('reserve', reserve(null)),
+    stateOf('reserve', reserve(null), 'filling'),
+    stateOf('reserve', reserve('2026-11-23T14:00:00Z')),
+  ]).toEqual(['off', 'warn', 'warn'])
+})
+
+test('a backup of more than eight days, or one never proved, asks for something', () => {
+  const backups = (last_backup: string, last_proved_restore: string | null) => ({
+    backups: { count: 1, last_backup, last_proved_restore },
+  })
+  expect(stateOf('backup', backups('2026-11-14T15:00:00Z', null))).toBe('warn')
+  expect(stateOf('backup', backups('2026-11-16T15:00:00Z', null))).toBe('ok')
+  expect(stateOf('proof', backups('2026-11-16T15:00:00Z', null))).toBe('warn')
+})
+
+test('days are said in the unit that a person thinks in', () => {
+  expect([12, 35, 456, 900].map(inWords)).toEqual(['12 days', '5 weeks', '15 months', '2 years'])
+})

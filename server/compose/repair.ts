@@ -4,6 +4,7 @@ import { readOutcome, writeOutcome, type Outcome } from '../backup/restore-plan.
 import { countByCodename, isEmpty } from '../catalog/queries/counts.ts'
 import { isRebuildUnfinished, type Rebuild } from '../catalog/rebuild.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
+import { VERIFY } from '../features/backups/verify-work.ts'
 import { FORMATS } from '../formats/index.ts'
 import type { KeyFollower } from '../publish/follow-keys.ts'
 import type { Publisher } from '../publish/publisher.ts'
@@ -12,7 +13,7 @@ import type { Foundation } from './foundation.ts'
 
 export interface RepairNeeds extends Pick<
   Foundation,
-  'db' | 'outbox' | 'log' | 'repositories' | 'layout' | 'starting' | 'audit'
+  'db' | 'outbox' | 'log' | 'repositories' | 'layout' | 'starting' | 'audit' | 'worker'
 > {
   readonly keys: KeyFollower
   readonly publisher: Publisher
@@ -88,4 +89,5 @@ export async function repair(needs: RepairNeeds): Promise<void> {
   await tellUnplaced(needs)
   starting.step('writing what was owed to files and trees')
   await outbox.drain()
+  if (isForeign) await needs.worker.ask({ kind: VERIFY, request: {}, by: restored.plan.by })
 }

@@ -119,6 +119,20 @@ describe('a backup restored into a running service', () => {
       { token },
     )
     expect(body.items).toMatchObject([{ action: 'BACKUP_RESTORE', user: 'admin' }])
+    await vi.waitFor(
+      async () => {
+        const jobs = await daemon.call<{ items: { job_id: string; asked_by: string }[] }>('GET', '/jobs?kind=verify', {
+          token,
+        })
+        const job = await daemon.call('GET', `/jobs/${jobs.body.items[0]?.job_id ?? ''}`, { token })
+        expect(job.body).toMatchObject({
+          status: 'done',
+          asked_by: 'admin',
+          result: { differences: 0, checked: { packages: 2 } },
+        })
+      },
+      { timeout: 60_000, interval: 100 },
+    )
     await upload('four')
     expect(spawnSync(process.execPath, [CLI], { env: { ...process.env, REPOS_ROOT: daemon.root } }).status).toBe(0)
   })

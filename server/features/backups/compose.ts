@@ -3,14 +3,20 @@ import type { Feature } from '../../core/feature.ts'
 import type { Jobs, WorkKind } from '../../core/work.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import { openClient, type DatabaseAddress, type Db } from '../../db/db.ts'
+import { getFormat } from '../../formats/index.ts'
 import type { Keyring } from '../../signing/signer.ts'
 import { BACKUP_PLACES, backups } from './contract.ts'
 import { backupHandlers, type BackupRouteDeps } from './handlers.ts'
 import { listBackups } from './store.ts'
 import { restoreWork, type RestoreWorkDeps } from './restore-work.ts'
+import { verifyWork, type VerifyDeps } from './verify-work.ts'
 import { BACKUP, backupWork, DRILL, drillWork } from './work.ts'
 
-export interface BackupNeeds extends Omit<RestoreWorkDeps, 'open' | 'signer' | 'box'>, Pick<BackupRouteDeps, 'audit'> {
+export interface BackupNeeds
+  extends
+    Omit<RestoreWorkDeps, 'open' | 'signer' | 'box'>,
+    Pick<BackupRouteDeps, 'audit'>,
+    Omit<VerifyDeps, 'formats'> {
   readonly box: SecretBox
   readonly db: Db
   readonly worker: Jobs
@@ -30,7 +36,12 @@ export function composeBackups({ worker, databaseAddress, keyring, ...needs }: B
     worker.ask({ kind, request, by: 'system' })
   return {
     routes: bind(backups, backupHandlers, { ...deps, box: needs.box, jobs: worker }),
-    work: [backupWork(deps) as WorkKind, drillWork(deps) as WorkKind, restoreWork(deps) as WorkKind],
+    work: [
+      backupWork(deps) as WorkKind,
+      drillWork(deps) as WorkKind,
+      restoreWork(deps) as WorkKind,
+      verifyWork({ ...needs, keyring, formats: getFormat }) as WorkKind,
+    ],
     jobs: [
       {
         id: 'backup',

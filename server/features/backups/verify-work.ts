@@ -1,0 +1,44 @@
+import type { WorkKind } from '../../core/work.ts'
+import type { Db } from '../../db/db.ts'
+import type { Layout } from '../../files/layout.ts'
+import { createVerifier, type Verified, type VerifierDeps } from '../../publish/audit-trees.ts'
+import { readChain } from '../../record/audit-integrity.ts'
+
+export const VERIFY = 'verify'
+/** So many differences are named in the log of the job; `npm run verify` names all. */
+const NAMED = 100
+
+export interface VerifyDeps extends VerifierDeps {
+  readonly db: Db
+  readonly layout: Layout
+}
+
+export interface VerifyResult extends Pick<Verified, 'checked'> {
+  readonly audit_lines: number
+  readonly differences: number
+}
+
+/** Compares pool, documents, database, trees and the audit log with one another, as `npm run verify` does. */
+export const verifyWork = (deps: VerifyDeps): WorkKind<unknown, never, VerifyResult> => ({
+  kind: VERIFY,
+  name: 'Compare pool, documents, database, trees and audit log',
+  see: 'admin',
+  cancel: 'admin',
+  run: async run => {
+    const { checked, differences } = await createVerifier(deps)()
+    const { broken, lines } = await readChain({ db: deps.db, folder: deps.layout.audit }, run.signal)
+    const all = [
+      ...differences.map(({ what, where, why }) => `${what}: ${where}: ${why}`),
+      ...broken.map(({ file, line, why }) => `audit: ${file}, line ${line}: ${why}`),
+    ]
+    await run.step({
+      say: [
+        ...all.slice(0, NAMED).map(message => ({ level: 'error' as const, message })),
+        all.length === 0
+          ? { level: 'info', message: 'No difference.' }
+          : { level: 'warning', message: `${all.length} differences. npm run verify names all of them.` },
+      ],
+    })
+    return { checked, audit_lines: lines, differences: all.length }
+  },
+})

@@ -36,7 +36,13 @@ afterAll(() => it.close())
 interface Refusal {
   readonly detail: readonly { readonly loc: readonly string[]; readonly type: string; readonly msg: string }[]
 }
-const NAMED: Readonly<Record<string, string>> = { codename: 'jammy', kind: 'modules', token_id: '1', id: '1' }
+const NAMED: Readonly<Record<string, string>> = {
+  codename: 'jammy',
+  kind: 'modules',
+  token_id: '1',
+  id: '1',
+  place: 's3',
+}
 
 async function ask(key: string, row: Row, sent: { readonly query?: string; readonly body?: object }) {
   const [method = '', path = ''] = key.split(' ')

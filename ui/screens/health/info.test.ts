@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { HealthReport } from '../../wire.ts'
 import { goodToKnow, inWords } from './info.ts'
+
+// runes are compiled for the browser only; where the links lead is not looked at here
+vi.mock(import('../../routes.svelte.ts'), () => ({ href: (screen: string) => `#/${screen}` }) as never)
 
 const NOW = new Date('2026-11-23T15:00:00Z')
 /** The state of a row when the report says this. */

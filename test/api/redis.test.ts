@@ -47,6 +47,7 @@ describe.skipIf(missing.length > 0)(
         ok: false,
         backend: 'redis',
         error: expect.stringMatching(/^Redis /) as string,
+        remedy: expect.any(String) as string,
       })
       expect(await me(admin)).toBe(200)
       redis.start()

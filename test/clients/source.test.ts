@@ -253,7 +253,7 @@ describe.skipIf(missing.length > 0)('developers and their source packages (needs
       for (const name of names) await cp(join(dirname(changes), name), join(watched, name))
       await cp(changes, join(watched, basename(changes)))
       await expect
-        .poll(async () => (await readdir(watched)).filter(name => name.endsWith('.changes')), { timeout: 90_000 })
+        .poll(async () => (await readdir(watched)).filter(name => name.endsWith('.changes')), { timeout: 250_000 })
         .toEqual([])
     }
     expect(await listed()).toContain('acme 1.0-6 source published')

@@ -3,7 +3,6 @@ import { stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
-import { sha256Of } from '../../lib/digest-file.ts'
 import { failpoint } from '../../lib/failpoint.ts'
 import { piecesOf } from '../../lib/pieces.ts'
 import type { Member } from '../archive-manifest.ts'
@@ -49,12 +48,18 @@ class OtherBytes extends Error {
 const claimed = (path: string): string | undefined =>
   /^(?:pool|quarantine)\//.test(path) ? /^[0-9a-f]{64}$/.exec(basename(path))?.[0] : undefined
 
+async function digestOf(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const piece of piecesOf(path)) hash.update(piece)
+  return hash.digest('hex')
+}
+
 async function plan({ folder, paths }: Cut, vault: Vault, signal: AbortSignal): Promise<Planned[]> {
   const planned = new Map<string, Planned>()
   await inLanes(LANES, paths, async path => {
     signal.throwIfAborted()
     const from = join(folder, path)
-    const sha256 = claimed(path) ?? (await sha256Of(from))
+    const sha256 = claimed(path) ?? (await digestOf(from))
     planned.set(path, { path, size: (await stat(from)).size, sha256, key: vault.blobKey(sha256) })
   })
   return paths.map(path => planned.get(path)).filter(one => one !== undefined)

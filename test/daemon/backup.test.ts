@@ -185,37 +185,42 @@ describe('a backup of a service at work', () => {
     expect([whole.status, whole.said]).toEqual([0, expect.stringContaining(`signed with ${fingerprint}`)])
   })
 
-  test('restored over a service goes back to that moment, and undone it is what it was; killed anywhere it is one of the two', async () => {
-    await upload(PACKAGES + 1)
-    await daemon.stop()
-    const { root } = daemon
-    const args = [join(folder, archives.sealed)]
-    const env = { GATEHOUSE_BACKUP_PASSPHRASE: PASSPHRASE }
-    for (const [point, left] of [
-      ['restore:read', PACKAGES + 2],
-      ['restore:before-decision', PACKAGES + 2],
-      ['restore:before-commit', PACKAGES + 1],
-      ['restore:after-commit', PACKAGES + 1],
-      ['restore:between-places#4', PACKAGES + 1],
-    ] as const) {
-      expect(run('restore', root, args, { ...env, GATEHOUSE_FAILPOINT: point }).signal, point).toBe('SIGKILL')
-      await daemon.restart()
-      expect(await served(daemon), point).toEqual(names(left))
+  const long = { timeout: 600_000 }
+  test(
+    'restored over a service goes back to that moment, and undone it is what it was; killed anywhere it is one of the two',
+    long,
+    async () => {
+      await upload(PACKAGES + 1)
       await daemon.stop()
-      expect(run('verify', root), point).toMatchObject({ status: 0 })
-      if (left === PACKAGES + 2) continue
-      expect(run('restore', root, ['--undo']), point).toMatchObject({ status: 0 })
-    }
-    expect(run('restore', root, args, env)).toMatchObject({ status: 0 })
-    await daemon.restart()
-    expect(await served(daemon)).toEqual(names(PACKAGES + 1))
-    await daemon.stop()
-    expect(run('restore', root, ['--undo'])).toMatchObject({ status: 0 })
-    await daemon.restart()
-    expect(await served(daemon)).toEqual(names(PACKAGES + 2))
-    expect(run('restore', root, args, env)).toMatchObject({
-      status: 1,
-      said: expect.stringContaining('Stop the service first'),
-    })
-  })
+      const { root } = daemon
+      const args = [join(folder, archives.sealed)]
+      const env = { GATEHOUSE_BACKUP_PASSPHRASE: PASSPHRASE }
+      for (const [point, left] of [
+        ['restore:read', PACKAGES + 2],
+        ['restore:before-decision', PACKAGES + 2],
+        ['restore:before-commit', PACKAGES + 1],
+        ['restore:after-commit', PACKAGES + 1],
+        ['restore:between-places#4', PACKAGES + 1],
+      ] as const) {
+        expect(run('restore', root, args, { ...env, GATEHOUSE_FAILPOINT: point }).signal, point).toBe('SIGKILL')
+        await daemon.restart()
+        expect(await served(daemon), point).toEqual(names(left))
+        await daemon.stop()
+        expect(run('verify', root), point).toMatchObject({ status: 0 })
+        if (left === PACKAGES + 2) continue
+        expect(run('restore', root, ['--undo']), point).toMatchObject({ status: 0 })
+      }
+      expect(run('restore', root, args, env)).toMatchObject({ status: 0 })
+      await daemon.restart()
+      expect(await served(daemon)).toEqual(names(PACKAGES + 1))
+      await daemon.stop()
+      expect(run('restore', root, ['--undo'])).toMatchObject({ status: 0 })
+      await daemon.restart()
+      expect(await served(daemon)).toEqual(names(PACKAGES + 2))
+      expect(run('restore', root, args, env)).toMatchObject({
+        status: 1,
+        said: expect.stringContaining('Stop the service first'),
+      })
+    },
+  )
 })

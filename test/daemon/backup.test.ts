@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { copyFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { generateSync } from 'otplib/functional'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
@@ -10,6 +11,9 @@ import { buildDeb } from '../support/packages.ts'
 const CLI = (name: string): string => join(import.meta.dirname, '..', '..', 'server', 'cli', `${name}.ts`)
 const PASSPHRASE = 'Eleven-blue-herons'
 const PACKAGES = 12
+const ADA = { username: 'ada', password: 'Correct-horse-7' }
+const codeNow = (secret: string, later = 0): string =>
+  generateSync({ secret, epoch: Math.floor(Date.now() / 1_000) + later })
 
 interface Backup {
   readonly file_name: string
@@ -34,6 +38,7 @@ describe('a backup of a service at work', () => {
   let folder: string
   let apiToken: string
   let fingerprint: string
+  let seed: string
   const archives = { plain: '', sealed: '' }
 
   const served = async (by: Daemon): Promise<string[]> => {
@@ -69,6 +74,12 @@ describe('a backup of a service at work', () => {
     apiToken = made.body.token
     const gpg = await daemon.call<{ fingerprint: string }>('GET', '/settings/gpg', { token })
     fingerprint = gpg.body.fingerprint
+    await daemon.call('POST', '/auth/users', { token, body: { ...ADA, role: 'maintainer', email: 'a@b.example' } })
+    const ada = await daemon.call<{ access_token: string }>('POST', '/auth/token', { body: ADA })
+    const as = { token: ada.body.access_token }
+    seed = (await daemon.call<{ secret: string }>('POST', '/auth/mfa/setup', { ...as, body: {} })).body.secret
+    const confirmed = await daemon.call('POST', '/auth/mfa/confirm', { ...as, body: { totp_code: codeNow(seed) } })
+    expect(confirmed.status, confirmed.text).toBe(200)
   })
   afterAll(async () => {
     await daemon.close()
@@ -109,7 +120,7 @@ describe('a backup of a service at work', () => {
     expect((await daemon.call('GET', '/backup/..%2Fsettings.json', { token })).status).toBe(404)
   })
 
-  test('is restored on another machine: packages, accounts, API tokens and the signing key work there', async () => {
+  test('is restored on another machine: packages, accounts, second factors, API tokens and the signing key work there', async () => {
     const { root, status, said } = await onAnother(archives.sealed, [], { GATEHOUSE_BACKUP_PASSPHRASE: PASSPHRASE })
     expect([status, said]).toEqual([0, expect.stringContaining(`restored: ${PACKAGES + 1} packages`)])
     const other = await startDaemon({ root, env: { DATABASE_URL: undefined } })
@@ -120,6 +131,12 @@ describe('a backup of a service at work', () => {
       const more = await other.upload(await buildDeb({ name: 'later', version: '1.0' }), { token: apiToken })
       expect(more.body).toMatchObject({ status: 'published' })
       expect(await served(other)).toContain('later')
+      const asked = await other.call<{ mfa_token: string }>('POST', '/auth/token', { body: ADA })
+      const { mfa_token } = asked.body
+      // the next code: one is taken once, and this one may have been used for setting up
+      const proof = { mfa_token, totp_code: codeNow(seed, 30) }
+      const passed = await other.call('POST', '/auth/mfa/authenticate', { body: proof })
+      expect(passed).toMatchObject({ status: 200, body: { access_token: expect.any(String) } })
       // signed by the key that came along, else apt would have nothing to trust
       expect((await other.call('GET', '/repos/dists/jammy/InRelease')).text).toContain('BEGIN PGP SIGNED MESSAGE')
     } finally {

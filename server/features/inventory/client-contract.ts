@@ -134,7 +134,7 @@ export const clients = contract({
         fingerprint: Type.Optional(
           Type.String({
             pattern: '^SHA256:[A-Za-z0-9+/]{43}$',
-            rule: 'SHA256: and 43 characters, as ssh-keygen -lf prints it',
+            rule: 'a fingerprint as ssh-keygen -lf prints it: SHA256: and 43 characters',
           }),
         ),
       },

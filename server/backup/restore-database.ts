@@ -1,4 +1,5 @@
 import type { Client } from 'pg'
+import type { Sha256 } from '../core/identity.ts'
 import { quoted, type DumpHeader } from './dump.ts'
 
 /** Schemas that backups are loaded into, and those that are put aside. */
@@ -21,17 +22,23 @@ export async function schemaExists(client: Client, name: string): Promise<boolea
   return (await client.query('select 1 from pg_namespace where nspname = $1', [name])).rowCount === 1
 }
 
-async function listSchemas(client: Client, pattern: RegExp): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>('select nspname as name from pg_namespace')
-  return rows.flatMap(({ name }) => (pattern.test(name) ? [name] : [])).sort()
-}
+/** What is asked of the database for `schemasLike`. */
+export const LIST_SCHEMAS = 'select nspname as name from pg_namespace order by 1'
+
+const schemasLike = (pattern: RegExp, rows: readonly { readonly name: string }[]): string[] =>
+  rows.flatMap(({ name }) => (pattern.test(name) ? [name] : []))
+
+/** Of these schemas those that are put aside, oldest first. */
+export const awayAmong = (rows: readonly { readonly name: string }[]): string[] => schemasLike(AWAY, rows)
 
 /** The schemas that are put aside, oldest first. */
-export const listAway = (client: Client): Promise<string[]> => listSchemas(client, AWAY)
+export const listAway = async (client: Client): Promise<string[]> =>
+  awayAmong((await client.query<{ name: string }>(LIST_SCHEMAS)).rows)
 
 /** Removes what restores loaded that were never decided. */
 export async function dropFresh(client: Client): Promise<void> {
-  for (const name of await listSchemas(client, FRESH)) await client.query(`drop schema ${quoted(name)} cascade`)
+  const { rows } = await client.query<{ name: string }>(LIST_SCHEMAS)
+  for (const name of schemasLike(FRESH, rows)) await client.query(`drop schema ${quoted(name)} cascade`)
 }
 
 /** PostgreSQL's planner knows nothing of tables that were just filled. */
@@ -40,28 +47,36 @@ export async function analyze(client: Client, schema: string, { tables }: DumpHe
 }
 
 /** The files that packages of a loaded backup have, each once: SHA-256 in hex. */
-export async function listBlobs(client: Client, schema: string): Promise<string[]> {
-  const { rows } = await client.query<{ sha256: string }>(`select distinct sha256 from ${quoted(schema)}.package`)
+export async function listBlobs(client: Client, schema: string): Promise<Sha256[]> {
+  const { rows } = await client.query<{ sha256: Sha256 }>(`select distinct sha256 from ${quoted(schema)}.package`)
   return rows.map(({ sha256 }) => sha256)
+}
+
+/** Adds the rows of `old` that a table does not have, in the columns that both have: one of them may be older. */
+async function addRows(client: Client, table: string, old: string): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select column_name as name from information_schema.columns
+    where table_schema = any($1) and table_name = $2 group by 1 having count(*) = 2`,
+    [['public', old], table],
+  )
+  if (rows.length === 0) return
+  const columns = rows.map(({ name }) => quoted(name)).join(', ')
+  const [into, from] = ['public', old].map(schema => `${quoted(schema)}.${quoted(table)}`)
+  await client.query(`insert into ${into} (${columns}) select ${columns} from ${from} on conflict do nothing`)
 }
 
 /** What must not be forgotten with the database that goes, from `old` to `public`. */
 async function carryOver(client: Client, old: string): Promise<void> {
-  const { rows } = await client.query<{ there: boolean }>(
-    `select to_regclass($1) is not null and to_regclass($2) is not null as there`,
-    [`${old}.leader`, `${old}.backup`],
-  )
-  if (rows[0]?.there === true) {
-    // a process that stood still meanwhile must not have the number of a later leader
+  const { rows } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [
+    `${old}.leader`,
+  ])
+  // a process that stood still meanwhile must not have the number of a later leader
+  if (rows[0]?.there === true)
     await client.query(
       `update public.leader set epoch = greatest(epoch, (select epoch from ${quoted(old)}.leader)) + 1`,
     )
-    // archives lie in a folder that is not restored
-    const columns = 'file_name, created_at, packages, files, encrypted, made_by, proved_at, proof_failed'
-    await client.query(
-      `insert into public.backup (${columns}) select ${columns} from ${quoted(old)}.backup on conflict do nothing`,
-    )
-  }
+  // archives and targets are not restored
+  for (const table of ['backup', 'backup_target']) await addRows(client, table, old)
   // one that was under way in that moment is not to begin again
   await client.query(
     `update public.job set state = 'cancelled', cancelled_by = 'system', finished_at = clock_timestamp(), runner = null,

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { createZstdDecompress } from 'node:zlib'
 import type { Client } from 'pg'
+import { createLayout } from '../files/layout.ts'
 import { failpoint } from '../lib/failpoint.ts'
+import { inLanes } from '../lib/in-lanes.ts'
 import { BadArchive, type ReadArchive } from './archive-reader.ts'
 import { checkSignature } from './archive-signature.ts'
 import { quoted, type DumpHeader } from './dump.ts'
@@ -38,6 +40,7 @@ export interface Staging {
 }
 
 const DAYS_KEPT = 7
+const LANES = 32
 const DAY_MS = 86_400_000
 
 const rowsFrom =
@@ -70,12 +73,14 @@ async function refuseFull(root: string, size: number): Promise<void> {
 
 /** Packages whose file is not among the staged ones. */
 async function countWithoutFile(client: Client, schema: string, staging: string): Promise<number> {
+  // trees are not staged: no path of one is asked for
+  const layout = createLayout(staging, () => '')
   let missing = 0
-  for (const sha256 of await listBlobs(client, schema)) {
-    const places = [join('pool', sha256.slice(0, 2), sha256.slice(2, 4), sha256), join('quarantine', sha256)]
-    const found = await Promise.all(places.map(path => stat(join(staging, path)).catch(() => undefined)))
+  await inLanes(LANES, await listBlobs(client, schema), async digest => {
+    const places = [layout.blob(digest), layout.quarantined(digest)]
+    const found = await Promise.all(places.map(path => stat(path).catch(() => undefined)))
     if (found.every(one => one === undefined)) missing++
-  }
+  })
   return missing
 }
 
@@ -146,12 +151,24 @@ export interface Undoable {
   readonly until: string
 }
 
-/** The newest restore that can be taken back; undefined where there is none. */
-export async function findUndoable(client: Client): Promise<Undoable | undefined> {
-  const away = (await listAway(client)).at(-1)
+/** The newest restore that can be taken back. @param schemas  those that are put aside, oldest first */
+export function undoableOf(schemas: readonly string[]): Undoable | undefined {
+  const away = schemas.at(-1)
   if (away === undefined) return undefined
   const restored_at = awaySince(away)
   return { away, restored_at, until: new Date(Date.parse(restored_at) + DAYS_KEPT * DAY_MS).toISOString() }
+}
+
+/** From here on the last restore is taken back. @returns false where there is none */
+export async function decideUndo(
+  root: string,
+  client: Client,
+  { by, at }: { readonly by: string; readonly at: Date },
+): Promise<boolean> {
+  const undoable = undoableOf(await listAway(client))
+  if (undoable === undefined) return false
+  await decide(root, { do: 'undo', by, decided_at: at.toISOString(), away: undoable.away })
+  return true
 }
 
 async function swapDatabase(client: Client, plan: Plan): Promise<void> {

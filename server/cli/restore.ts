@@ -1,11 +1,11 @@
-import { mkdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import type { Client } from 'pg'
 import { printSigned } from '../backup/archive-signature.ts'
-import { carryOut, decide, discardStaged, findUndoable, stageBackup } from '../backup/restore.ts'
-import { STAGING, type RestoredBackup } from '../backup/restore-plan.ts'
+import { carryOut, decide, decideUndo, discardStaged, stageBackup } from '../backup/restore.ts'
+import type { RestoredBackup } from '../backup/restore-plan.ts'
 import { namedSource } from '../backup/targets/named-source.ts'
+import { connected } from '../db/connected.ts'
 import { openClient, type DatabaseAddress } from '../db/db.ts'
 import { startEmbedded } from '../db/embedded.ts'
 import { EnvProblems, readEnv, type Env } from '../env.ts'
@@ -80,44 +80,38 @@ async function restoreFrom(root: string, client: Client, { archive, passphrase }
 }
 
 async function goBack(root: string, client: Client): Promise<void> {
-  const undoable = await findUndoable(client)
-  if (undoable === undefined) throw new Error('There is nothing to go back to: no restore in the last seven days.')
-  await mkdir(join(root, STAGING), { recursive: true, mode: 0o700 })
-  await decide(root, { do: 'undo', by: BY, decided_at: new Date().toISOString(), away: undoable.away })
+  if (!(await decideUndo(root, client, { by: BY, at: new Date() })))
+    throw new Error('There is nothing to go back to: no restore in the last seven days.')
   await carryOut(root, client)
   say('back to what was before the restore; start the service, and run npm run verify')
+}
+
+async function work(wish: Wish, env: Env, client: Client): Promise<void> {
+  const root = env.reposRoot
+  const earlier = await carryOut(root, client)
+  if (earlier !== undefined) say(`the ${earlier.do} that was cut short is done now`)
+  await discardStaged(root, client)
+  if (wish.undo) {
+    // it may have been what was cut short
+    if (earlier?.do !== 'undo') await goBack(root, client)
+    return
+  }
+  const done = await restoreFrom(root, client, wish)
+  say(`restored: ${done.packages} packages of ${done.created_at}, ${done.files} files`)
+  say(printSigned(done.signed))
+  if (done.without_file > 0) say(`${done.without_file} packages have no file in the backup: npm run verify names them.`)
+  if (!done.has_secrets && env.settingsKey === undefined)
+    say(
+      'The archive is not encrypted, so the secrets are not in it. Signing keys and stored passwords open with the SETTINGS_ENCRYPTION_KEY, or the .secrets folder, of the service that made it.',
+    )
+  say('Start the service: it publishes the trees. Then run npm run verify. --undo goes back.')
 }
 
 async function run(wish: Wish): Promise<void> {
   const env = readEnv(process.env, process.cwd())
   const { address, close } = await openAlone(env)
-  const root = env.reposRoot
-  const client = openClient(address, { queryTimeoutMs: Infinity })
-  client.on('error', () => undefined) // the statement under way says it
-  try {
-    await client.connect()
-    const earlier = await carryOut(root, client)
-    if (earlier !== undefined) say(`the ${earlier.do} that was cut short is done now`)
-    await discardStaged(root, client)
-    if (wish.undo) {
-      // it may have been what was cut short
-      if (earlier?.do !== 'undo') await goBack(root, client)
-      return
-    }
-    const done = await restoreFrom(root, client, wish)
-    say(`restored: ${done.packages} packages of ${done.created_at}, ${done.files} files`)
-    say(printSigned(done.signed))
-    if (done.without_file > 0)
-      say(`${done.without_file} packages have no file in the backup: npm run verify names them.`)
-    if (!done.has_secrets && env.settingsKey === undefined)
-      say(
-        'The archive is not encrypted, so the secrets are not in it. Signing keys and stored passwords open with the SETTINGS_ENCRYPTION_KEY, or the .secrets folder, of the service that made it.',
-      )
-    say('Start the service: it publishes the trees. Then run npm run verify. --undo goes back.')
-  } finally {
-    await client.end().catch(() => undefined)
-    await close()
-  }
+  const open = (): Client => openClient(address, { queryTimeoutMs: Infinity })
+  await connected(open, client => work(wish, env, client)).finally(close)
 }
 
 armFailpoint(process.env['GATEHOUSE_FAILPOINT'])

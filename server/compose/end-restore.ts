@@ -3,6 +3,7 @@ import type { Client } from 'pg'
 import { carryOut, discardStaged } from '../backup/restore.ts'
 import { endOtherSessions, schemaExists } from '../backup/restore-database.ts'
 import { dropPlan, isRestoreBegun, isRestoreDecided, readOutcome, readPlan } from '../backup/restore-plan.ts'
+import { connected } from '../db/connected.ts'
 import { openClient, type DatabaseAddress } from '../db/db.ts'
 import { isJoined } from '../files/joined-root.ts'
 import type { Log } from '../lib/log.ts'
@@ -61,6 +62,27 @@ async function orGiveUp(root: string, client: Client, { error, log }: { error: u
   await discardStaged(root, client)
 }
 
+/** @returns false where another process is at it */
+async function endIt(
+  root: string,
+  client: Client,
+  { alone, log }: { readonly alone: boolean; readonly log: Log },
+): Promise<boolean> {
+  try {
+    if (!alone) {
+      if (!(await takesTurn(client))) return false
+      await othersStopped(root, log)
+      await endOtherSessions(client)
+    }
+    const plan = await carryOut(root, client)
+    if (plan === undefined) await discardStaged(root, client)
+    else log.warn({ done: plan.do, by: plan.by }, 'the installation was restored')
+  } catch (error) {
+    await orGiveUp(root, client, { error, log })
+  }
+  return true
+}
+
 /**
  * Does a restore that was decided before anything reads files or tables, and removes one that a kill cut short before
  * it was decided.
@@ -74,25 +96,10 @@ export async function endRestore(
   { alone, log }: { readonly alone: boolean; readonly log: Log },
 ): Promise<void> {
   while (isRestoreDecided(root) || (alone && isRestoreBegun(root))) {
-    const client = openClient(address, { queryTimeoutMs: Infinity })
-    client.on('error', () => undefined) // the statement under way says it
-    await client.connect()
-    try {
-      if (!alone && !(await takesTurn(client))) {
-        await setTimeout(TURN_MS)
-        continue
-      }
-      if (!alone) {
-        await othersStopped(root, log)
-        await endOtherSessions(client)
-      }
-      const plan = await carryOut(root, client)
-      if (plan === undefined) await discardStaged(root, client)
-      else log.warn({ done: plan.do, by: plan.by }, 'the installation was restored')
-    } catch (error) {
-      await orGiveUp(root, client, { error, log })
-    } finally {
-      await client.end().catch(() => undefined)
-    }
+    const hadTurn = await connected(
+      () => openClient(address, { queryTimeoutMs: Infinity }),
+      client => endIt(root, client, { alone, log }),
+    )
+    if (!hadTurn) await setTimeout(TURN_MS)
   }
 }

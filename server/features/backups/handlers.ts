@@ -1,18 +1,17 @@
 import { createReadStream } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from 'pg'
-import { decide, findUndoable } from '../../backup/restore.ts'
-import { STAGING } from '../../backup/restore-plan.ts'
+import { decideUndo, undoableOf } from '../../backup/restore.ts'
+import { awayAmong, LIST_SCHEMAS } from '../../backup/restore-database.ts'
 import { tryStore } from '../../backup/targets/marker.ts'
 import type { Handlers } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
+import { connected } from '../../db/connected.ts'
 import type { Jobs } from '../../core/work.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import type { Audit } from '../../record/audit.ts'
 import { answerOf } from '../../work/answer.ts'
 import type { backups } from './contract.ts'
-import { connected } from './connected.ts'
 import { findBackup, look, onTarget, removeBackup, told, type ReachDeps } from './reached.ts'
 import { RESTORE, type RestoreRequest } from './restore-work.ts'
 import { listBackups, targetsNow } from './store.ts'
@@ -71,21 +70,19 @@ export const backupHandlers: Handlers<typeof backups, BackupRouteDeps> = {
     }
   },
   'POST /backup/restore/undo': async ({ open, layout: { root }, clock }, { who }) => {
-    const undoable = (await connected(open, findUndoable)) ?? fail('nothing_to_undo', {})
-    const decided_at = clock.now().toISOString()
-    await mkdir(join(root, STAGING), { recursive: true, mode: 0o700 })
-    await decide(root, { do: 'undo', by: who.name, decided_at, away: undoable.away })
+    const order = { by: who.name, at: clock.now() }
+    if (!(await connected(open, client => decideUndo(root, client, order)))) fail('nothing_to_undo', {})
     return {
       status: 'accepted',
       message: 'The service stops for a moment and goes back to what was before. You sign in again.',
     }
   },
   'GET /backup/': async deps => {
-    const { db, open, layout, settings } = deps
+    const { db, layout, settings } = deps
     const [list, targets, undoable] = await Promise.all([
       listBackups(deps),
       listTargets(db, targetsNow(deps)),
-      connected(open, findUndoable),
+      db.query<{ name: string }>(LIST_SCHEMAS).then(rows => undoableOf(awayAmong(rows))),
     ])
     const { passphrase, to_folder } = settings.now().backup
     return {

@@ -15,12 +15,8 @@ import { FORMATS, getFormat } from '../formats/index.ts'
 import { treeFolders } from '../formats/tree-folders.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
-import { createVerifier, type Verified } from '../publish/audit-trees.ts'
-import type { ChainReport } from '../record/audit-chain.ts'
-import { readChain } from '../record/audit-integrity.ts'
+import { verifyAll, type VerifiedAll } from '../publish/verify-all.ts'
 import { createKeyring } from '../signing/keyring.ts'
-
-type Seen = Verified & { readonly auditLines: number }
 
 interface Opened {
   readonly address: DatabaseAddress
@@ -47,28 +43,7 @@ async function openDatabase(env: Env, layout: Layout): Promise<Opened> {
   }
 }
 
-/** Adds what was found of the audit log; that retention removed a part of it is a note. */
-const withAudit = ({ differences, notes, ...verified }: Verified, { broken, lines, cut }: ChainReport): Seen => ({
-  ...verified,
-  auditLines: lines,
-  differences: [
-    ...differences,
-    ...broken.map(({ file, line, why }) => ({ what: 'audit', where: `${file}, line ${line}`, why })),
-  ],
-  notes:
-    cut === undefined
-      ? notes
-      : [
-          ...notes,
-          {
-            what: 'audit',
-            where: `up to ${cut.last_day}`,
-            why: `${cut.lines} lines were removed at ${cut.at} by ${cut.by}, after ${cut.days} days as the settings say${cut.broken === 0 ? '' : `; they were broken in ${cut.broken} places, which was accepted`}`,
-          },
-        ],
-})
-
-async function verify(): Promise<Seen> {
+async function verify(): Promise<VerifiedAll> {
   const env = readEnv(process.env, process.cwd())
   const repositories = createRepositories(DEFAULT_DISTRIBUTIONS)
   const layout = createLayout(env.reposRoot, treeFolders({ repositories, formats: FORMATS }))
@@ -85,15 +60,14 @@ async function verify(): Promise<Seen> {
     repositories.replace(await createDefinitions(db, layout).load())
     const box = createSecretBox(env.settingsKey ?? (await keepSecret(layout, 'settings')))
     const keyring = createKeyring({ layout, box, clock: systemClock })
-    const verified = await createVerifier({
+    return await verifyAll({
       db,
       layout,
       manifests: createManifests(layout),
       keyring,
       formats: getFormat,
       repositories,
-    })()
-    return withAudit(verified, await readChain({ db, folder: layout.audit }))
+    })
   } finally {
     await db.close()
     await close()

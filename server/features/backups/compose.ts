@@ -9,14 +9,15 @@ import { BACKUP_PLACES, backups } from './contract.ts'
 import { backupHandlers, type BackupRouteDeps } from './handlers.ts'
 import { listBackups } from './store.ts'
 import { restoreWork, type RestoreWorkDeps } from './restore-work.ts'
-import { verifyWork, type VerifyDeps } from './verify-work.ts'
+import type { VerifierDeps } from '../../publish/audit-trees.ts'
+import { verifyWork } from './verify-work.ts'
 import { BACKUP, backupWork, DRILL, drillWork } from './work.ts'
 
 export interface BackupNeeds
   extends
     Omit<RestoreWorkDeps, 'open' | 'signer' | 'box'>,
     Pick<BackupRouteDeps, 'audit'>,
-    Omit<VerifyDeps, 'formats'> {
+    Omit<VerifierDeps, 'formats'> {
   readonly box: SecretBox
   readonly db: Db
   readonly worker: Jobs

@@ -1,17 +1,10 @@
 import type { WorkKind } from '../../core/work.ts'
-import type { Db } from '../../db/db.ts'
-import type { Layout } from '../../files/layout.ts'
-import { createVerifier, type Verified, type VerifierDeps } from '../../publish/audit-trees.ts'
-import { readChain } from '../../record/audit-integrity.ts'
+import type { Verified, VerifierDeps } from '../../publish/audit-trees.ts'
+import { verifyAll } from '../../publish/verify-all.ts'
 
 export const VERIFY = 'verify'
 /** So many differences are named in the log of the job; `npm run verify` names all. */
 const NAMED = 100
-
-export interface VerifyDeps extends VerifierDeps {
-  readonly db: Db
-  readonly layout: Layout
-}
 
 export interface VerifyResult extends Pick<Verified, 'checked'> {
   readonly audit_lines: number
@@ -19,18 +12,14 @@ export interface VerifyResult extends Pick<Verified, 'checked'> {
 }
 
 /** Compares pool, documents, database, trees and the audit log with one another, as `npm run verify` does. */
-export const verifyWork = (deps: VerifyDeps): WorkKind<unknown, never, VerifyResult> => ({
+export const verifyWork = (deps: VerifierDeps): WorkKind<unknown, never, VerifyResult> => ({
   kind: VERIFY,
   name: 'Compare pool, documents, database, trees and audit log',
   see: 'admin',
   cancel: 'admin',
   run: async run => {
-    const { checked, differences } = await createVerifier(deps)()
-    const { broken, lines } = await readChain({ db: deps.db, folder: deps.layout.audit }, run.signal)
-    const all = [
-      ...differences.map(({ what, where, why }) => `${what}: ${where}: ${why}`),
-      ...broken.map(({ file, line, why }) => `audit: ${file}, line ${line}: ${why}`),
-    ]
+    const { checked, differences, auditLines } = await verifyAll(deps, run.signal)
+    const all = differences.map(({ what, where, why }) => `${what}: ${where}: ${why}`)
     await run.step({
       say: [
         ...all.slice(0, NAMED).map(message => ({ level: 'error' as const, message })),
@@ -39,6 +28,6 @@ export const verifyWork = (deps: VerifyDeps): WorkKind<unknown, never, VerifyRes
           : { level: 'warning', message: `${all.length} differences. npm run verify names all of them.` },
       ],
     })
-    return { checked, audit_lines: lines, differences: all.length }
+    return { checked, audit_lines: auditLines, differences: all.length }
   },
 })

@@ -11,3 +11,6 @@ export const systemClock: Clock = { now: () => new Date() }
 export function isoNow(clock: Clock): Iso {
   return clock.now().toISOString()
 }
+
+/** A moment of the database as ISO 8601 in UTC; null stays null. */
+export const isoOrNull = (at: Date | null): Iso | null => at?.toISOString() ?? null

@@ -7,6 +7,7 @@ import { generateSync } from 'otplib/functional'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
+import { packageNames } from '../support/tree.ts'
 
 const CLI = (name: string): string => join(import.meta.dirname, '..', '..', 'server', 'cli', `${name}.ts`)
 const PASSPHRASE = 'Eleven-blue-herons'
@@ -43,7 +44,7 @@ describe('a backup of a service at work', () => {
 
   const served = async (by: Daemon): Promise<string[]> => {
     const { text } = await by.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')
-    return [...text.matchAll(/^Package: (.*)$/gm)].map(([, name = '']) => name).sort()
+    return packageNames(text)
   }
   const names = (to: number): string[] => Array.from({ length: to }, (_, n) => `pack${n}`).sort()
   const upload = async (n: number): Promise<void> => {

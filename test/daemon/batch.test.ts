@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { BatchReply } from '../../server/features/uploads/batch-contract.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb, tar, type TarSpec } from '../support/packages.ts'
+import { packageNames } from '../support/tree.ts'
 
 let daemon: Daemon
 let token: string
@@ -58,7 +59,7 @@ async function sendTar(entries: readonly TarSpec[] | Buffer, query = '?distribut
 /** The names that clients of the tree see. */
 async function served(): Promise<Set<string>> {
   const { text } = await daemon.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')
-  return new Set([...text.matchAll(/^Package: (.+)$/gm)].map(([, name = '']) => name))
+  return new Set(packageNames(text))
 }
 const short = ({ files }: BatchReply) =>
   files.map(({ filename, status, body }) => [filename, status, 'state' in body ? body.state : (body as never)['code']])

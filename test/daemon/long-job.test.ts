@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
+import { packageNames } from '../support/tree.ts'
 
 /** `JOB_ITEMS=500 JOB_KILLS=10 npm test -- daemon long-job` */
 const ITEMS = Number(process.env.JOB_ITEMS ?? 120)
@@ -23,7 +24,7 @@ describe('a job over many packages', () => {
   const names = Array.from({ length: ITEMS }, (_, n) => `pack${n}`).sort()
   async function served(codename: string): Promise<string[]> {
     const { text } = await daemon.call('GET', `/repos/dists/${codename}/main/binary-amd64/Packages`)
-    return [...text.matchAll(/^Package: (.*)$/gm)].map(([, name = '']) => name).sort()
+    return packageNames(text)
   }
   /** Asks and does not wait: the request ends with the daemon. */
   function ask(to: string): void {

@@ -6,6 +6,7 @@ import { createDb, type Db } from '../../server/db/db.ts'
 import { startEmbedded, type Embedded } from '../../server/db/embedded.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
+import { packageNames } from '../support/tree.ts'
 
 const ROUNDS = Number(process.env.KILL_ROUNDS ?? 3)
 const LANES = Number(process.env.KILL_LANES ?? 1)
@@ -75,7 +76,7 @@ describe('three replicas on one database and one root', () => {
   /** The names in the index as one replica serves it. */
   async function served(by: Daemon): Promise<string[]> {
     const { text } = await by.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')
-    return [...text.matchAll(/^Package: (.*)$/gm)].map(([, name = '']) => name).sort()
+    return packageNames(text)
   }
   const allServed = (of: readonly Daemon[] = replicas): Promise<void> =>
     vi.waitFor(

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startEmbedded, type Embedded } from '../../server/db/embedded.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
+import { packageNames } from '../support/tree.ts'
 
 const VERIFY = join(import.meta.dirname, '..', '..', 'server', 'cli', 'verify.ts')
 
@@ -24,7 +25,7 @@ describe('a backup restored into three replicas that run', () => {
   }
   async function served(by: Daemon): Promise<string[]> {
     const { text } = await by.call('GET', '/repos/dists/jammy/main/binary-amd64/Packages')
-    return [...text.matchAll(/^Package: (.*)$/gm)].map(([, name = '']) => name).sort()
+    return packageNames(text)
   }
   /** What the answers say to somebody who signs in anew on each. */
   const allAre = (of: readonly Daemon[], undo: boolean, names: readonly string[]): Promise<void> =>

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
+import { packageNames } from '../support/tree.ts'
 
 const PASSPHRASE = 'Eleven-blue-herons'
 const CLI = join(import.meta.dirname, '..', '..', 'server', 'cli', 'verify.ts')
@@ -57,7 +58,7 @@ describe('a backup restored into a running service', () => {
 
   const served = async (): Promise<string[]> => {
     const { text } = await daemon.call('GET', PACKAGES)
-    return [...text.matchAll(/^Package: (.*)$/gm)].map(([, name = '']) => name).sort()
+    return packageNames(text)
   }
   const upload = async (name: string): Promise<void> => {
     const answer = await daemon.upload(await buildDeb({ name, version: '1.0' }), { token })

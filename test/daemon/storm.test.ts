@@ -12,6 +12,7 @@ import { startFront, type FrontServer } from '../support/nginx.ts'
 import { buildDeb } from '../support/packages.ts'
 import { createRedis, type TestRedis } from '../support/redis.ts'
 import { lacking } from '../support/tools.ts'
+import { packageNames } from '../support/tree.ts'
 
 /** `STORM=20` kills the leader twenty times, PostgreSQL and Redis a quarter as often, under thirty lanes. */
 const KILLS = Number(process.env.STORM ?? 2)
@@ -178,7 +179,7 @@ describe.skipIf(lacking('nginx-light', 'redis-server').length > 0)(
     }
     async function served(codename: string): Promise<string[]> {
       const answer = await fetch(`${front.url}/repos/dists/${codename}/main/binary-amd64/Packages`)
-      return [...(await answer.text()).matchAll(/^Package: (.*)$/gm)].map(([, name = '']) => name).sort()
+      return packageNames(await answer.text())
     }
 
     beforeAll(async () => {

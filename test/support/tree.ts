@@ -115,3 +115,7 @@ export async function readServedTree(
   }
   return { release, packages, problems }
 }
+
+/** The names in the text of Packages, sorted. */
+export const packageNames = (text: string): string[] =>
+  [...text.matchAll(/^Package: (.*)$/gm)].map(([, name = '']) => name).sort()

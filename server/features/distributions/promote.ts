@@ -102,7 +102,9 @@ export interface Copied {
   readonly done: Changed | AppError
 }
 
-/** Copies a few at a time; a refusal concerns its package alone. @throws the reason of `signal`, between two packages */
+/**
+ * Copies a few at a time; a refusal concerns its package alone. @throws the reason of `signal`, between two packages
+ */
 export async function copyAll(
   { catalog, readUnread }: Pick<PromoteDeps, 'catalog' | 'readUnread'>,
   held: readonly Held[],

@@ -44,6 +44,18 @@ const CLIENT_FILTERS = {
   compliance: Type.Optional(listed(CHECK_STATUSES)),
 }
 
+/** What somebody may say of a machine. */
+const OPTIONAL = {
+  ip: Type.Optional(Address),
+  ssh_user: Type.Optional(SshUser),
+  ssh_port: Type.Optional(Port),
+  ssh_password: Type.Optional(Password),
+  pkg_type: Type.Optional(PackageType),
+  label: Type.Optional(Label),
+  enabled: Type.Optional(Type.Boolean()),
+  distribution: Type.Optional(OrNull(Codename)),
+}
+
 /** Machines: who is asked, and how. */
 export const clients = contract({
   'GET /inventory/clients': {
@@ -66,14 +78,7 @@ export const clients = contract({
       {
         hostname: HostName,
         connection_type: listed(CONNECTIONS),
-        ip: Type.Optional(Address),
-        ssh_user: Type.Optional(SshUser),
-        ssh_port: Type.Optional(Port),
-        ssh_password: Type.Optional(Password),
-        pkg_type: Type.Optional(PackageType),
-        label: Type.Optional(Label),
-        enabled: Type.Optional(Type.Boolean()),
-        distribution: Type.Optional(OrNull(Codename)),
+        ...OPTIONAL,
       },
       { additionalProperties: false },
     ),
@@ -95,14 +100,7 @@ export const clients = contract({
     body: Type.Object(
       {
         hostname: Type.Optional(HostName),
-        ip: Type.Optional(Address),
-        ssh_user: Type.Optional(SshUser),
-        ssh_port: Type.Optional(Port),
-        ssh_password: Type.Optional(Password),
-        pkg_type: Type.Optional(PackageType),
-        label: Type.Optional(Label),
-        enabled: Type.Optional(Type.Boolean()),
-        distribution: Type.Optional(OrNull(Codename)),
+        ...OPTIONAL,
       },
       { additionalProperties: false },
     ),

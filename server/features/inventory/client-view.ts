@@ -1,8 +1,7 @@
 import { checksOf, type CheckDeps, type ClientRow } from '../../inventory/client-row.ts'
 import { countChecks } from '../../inventory/compliance.ts'
+import { isoOrNull } from '../../lib/clock.ts'
 import type { ClientView } from './views.ts'
-
-const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 
 /** A machine as answers show it: without its password and its token. */
 export function viewOf(row: ClientRow, deps: CheckDeps): ClientView {
@@ -25,22 +24,22 @@ export function viewOf(row: ClientRow, deps: CheckDeps): ClientView {
     distribution: row.distribution,
     kernel: row.kernel,
     arch: row.arch,
-    booted_at: iso(row.booted_at),
+    booted_at: isoOrNull(row.booted_at),
     reboot: row.reboot,
     reboot_said: row.reboot_said,
     packages: row.packages,
-    last_seen: iso(row.last_seen),
-    last_scan: iso(row.last_scan),
+    last_seen: isoOrNull(row.last_seen),
+    last_scan: isoOrNull(row.last_scan),
     last_scan_status: row.last_scan_status,
     last_error: row.last_error,
     last_error_code: row.last_error_code,
     agent_version: row.agent_version,
-    agent_last_seen: iso(row.agent_last_seen),
+    agent_last_seen: isoOrNull(row.agent_last_seen),
     behind: row.behind,
     findings: row.findings,
     coverage: row.coverage,
     coverage_said: row.coverage_said,
-    judged_at: iso(row.judged_at),
+    judged_at: isoOrNull(row.judged_at),
     compliance: countChecks(checksOf(row, deps)),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),

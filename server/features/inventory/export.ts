@@ -4,6 +4,7 @@ import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { checksOf, type CheckDeps, type ClientRow } from '../../inventory/client-row.ts'
 import { countChecks } from '../../inventory/compliance.ts'
+import { isoOrNull } from '../../lib/clock.ts'
 import { listClients } from './clients.ts'
 import { printRow, type Cell } from './csv.ts'
 import { listCves, listPackages } from './lists.ts'
@@ -12,8 +13,6 @@ import type { ExportKind } from './row-parts.ts'
 type ExportRow = Readonly<Record<string, Cell>>
 
 const PER_PAGE = 1_000
-
-const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 
 function clientRow(row: ClientRow, checks: CheckDeps): ExportRow {
   const { pass, fail, unknown } = countChecks(checksOf(row, checks))
@@ -31,7 +30,7 @@ function clientRow(row: ClientRow, checks: CheckDeps): ExportRow {
     arch: row.arch,
     reboot: row.reboot,
     packages: row.packages,
-    last_seen: iso(row.last_seen),
+    last_seen: isoOrNull(row.last_seen),
     last_scan_status: row.last_scan_status,
     last_error: row.last_error,
     behind: row.behind,

@@ -1,8 +1,8 @@
 import type { WorkKind } from '../../core/work.ts'
+import { isoOrNull } from '../../lib/clock.ts'
 import type { JobView } from './contract.ts'
 import type { JobRow } from './store.ts'
 
-const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 const rounded = (rate: number): number => Math.round(rate * 100) / 100
 
 /** Items and bytes a second since this run began, and the seconds that remain at that rate. */
@@ -37,8 +37,8 @@ export function viewOf(row: JobRow, work: WorkKind | undefined, mayCancel: boole
     asked_by: row.asked_by,
     request_id: row.request_id,
     asked_at: row.asked_at.toISOString(),
-    started_at: iso(row.started_at),
-    finished_at: iso(row.finished_at),
+    started_at: isoOrNull(row.started_at),
+    finished_at: isoOrNull(row.finished_at),
     done_count: row.done,
     total: row.total,
     bytes: row.bytes,

@@ -66,7 +66,7 @@ export const backupHandlers: Handlers<typeof backups, BackupRouteDeps> = {
     return {
       status: 'accepted',
       job_id: id,
-      message: `${file_name} is read and loaded beside what is here. Then the service stops for a moment, and you sign in again.`,
+      message: `${file_name} is read and loaded beside what is here. Then the service stops for a moment. Accounts and keys are those of the backup: you may have to sign in again.`,
     }
   },
   'POST /backup/restore/undo': async ({ open, layout: { root }, clock }, { who }) => {
@@ -74,7 +74,7 @@ export const backupHandlers: Handlers<typeof backups, BackupRouteDeps> = {
     if (!(await connected(open, client => decideUndo(root, client, order)))) fail('nothing_to_undo', {})
     return {
       status: 'accepted',
-      message: 'The service stops for a moment and goes back to what was before. You sign in again.',
+      message: 'The service stops for a moment and goes back to what was before. You may have to sign in again.',
     }
   },
   'GET /backup/': async deps => {

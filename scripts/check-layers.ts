@@ -7,7 +7,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['core', 'lib'],
   ['db', 'files', 'record', 'work'],
   ['formats', 'scanners', 'vulndb', 'contents', 'signing', 'settings', 'outbound', 'directory'],
-  ['catalog', 'pipeline', 'publish', 'review', 'sbom', 'backup', 'inventory'],
+  ['catalog', 'pipeline', 'publish', 'review', 'sbom', 'backup', 'inventory', 'imports'],
   ['features'],
   ['http', 'api.ts'],
   ['compose.ts', 'env.ts', 'env-table.ts', 'main.ts', 'cli', 'compose'],
@@ -23,6 +23,9 @@ const NEIGHBOURS = new Set([
   'inventory -> catalog',
   'review -> catalog',
   'review -> pipeline',
+  'imports -> catalog',
+  'imports -> pipeline',
+  'imports -> publish',
 ])
 /**
  * Where the console may name types of the server: the file that gathers what goes over the wire. Only types cross over.

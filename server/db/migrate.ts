@@ -31,6 +31,7 @@ import { replicas } from './migrations/0030-replicas.ts'
 import { inventory } from './migrations/0031-inventory.ts'
 import { operations } from './migrations/0032-operations.ts'
 import { backupTargets } from './migrations/0033-backup-targets.ts'
+import { importSources } from './migrations/0034-import-sources.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -64,6 +65,7 @@ const MIGRATIONS: readonly Migration[] = [
   inventory,
   operations,
   backupTargets,
+  importSources,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

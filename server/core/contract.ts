@@ -37,6 +37,8 @@ export interface Row {
   readonly foreign?: true
   /** A JSON schema, or another kind of answer. `events` is Server-Sent Events. */
   readonly reply: TSchema | 'events' | 'file' | 'text' | 'redirect' | 'none'
+  /** The same answer as events, for callers whose `Accept` names `text/event-stream`: the handler then gives those. */
+  readonly alsoEvents?: true
   /** What a stream of events ends with as an event without a name, also after a failure: `done|DONE`. */
   readonly lastLine?: string
   /** The media types that a `file` may have; octets by default. */
@@ -97,8 +99,8 @@ export interface Input<Key, R> {
 }
 
 /**
- * One Server-Sent Event. `data` is sent as JSON; an `id` makes the stream resumable with Last-Event-ID. A `comment`
- * goes before it, or alone where `data` is undefined: clients do not see it.
+ * One Server-Sent Event. `data` is sent as JSON, a `Line` as it is; an `id` makes the stream resumable with
+ * Last-Event-ID. A `comment` goes before it, or alone where `data` is undefined: clients do not see it.
  */
 export interface StreamEvent {
   readonly comment?: string
@@ -106,6 +108,18 @@ export interface StreamEvent {
   readonly event?: string
   readonly data: unknown
 }
+
+/** A line of a stream as existing clients read it: `level|text`, which they split at the first bar. */
+export class Line {
+  readonly text: string
+  constructor(level: 'info' | 'success' | 'warning' | 'error', said: string) {
+    this.text = `${level}|${said.replaceAll(/[\r\n]+/g, ' ')}`
+  }
+}
+
+/** Whether a caller asks for events where a route answers with either. */
+export const wantsEvents = ({ headers }: Pick<RawRequest, 'headers'>): boolean =>
+  (headers.accept ?? '').toLowerCase().includes('text/event-stream')
 
 /** A file to send, never held in memory. `csp` is for a page: its own Content-Security-Policy. */
 export interface FileReply {
@@ -138,7 +152,7 @@ export class Redirect {
 
 type Answer<R> = R extends { readonly reply: infer P }
   ? P extends TSchema
-    ? Static<P> | WithStatus<Static<P>>
+    ? Static<P> | WithStatus<Static<P>> | (R extends { readonly alsoEvents: true } ? AsyncIterable<StreamEvent> : never)
     : P extends 'events'
       ? AsyncIterable<StreamEvent>
       : P extends 'file'

@@ -1,7 +1,8 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Role } from '../core/access.ts'
-import type { StreamEvent } from '../core/contract.ts'
+import { Type } from '@sinclair/typebox'
+import { Line, wantsEvents, type StreamEvent } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
 import { route, startApp, type TestApp } from '../../test/support/app.ts'
 
@@ -21,6 +22,10 @@ async function* endless(signal: AbortSignal): AsyncGenerator<StreamEvent> {
   }
 }
 
+async function* lines(): AsyncGenerator<StreamEvent> {
+  yield { data: new Line('warning', 'two\nlines | and a bar') }
+}
+
 const ROUTES = [
   route('GET /events', { reply: 'events' }, ({ raw }) => endless(raw.signal)),
   route('GET /events-refused', { reply: 'events' }, async function* () {
@@ -29,6 +34,11 @@ const ROUTES = [
   route('GET /events-done', { reply: 'events', lastLine: 'done|DONE' }, async function* () {
     yield { event: 'step', data: { n: 1 } }
   }),
+  route(
+    'GET /either',
+    { reply: Type.Object({ n: Type.Integer() }), alsoEvents: true, lastLine: 'done|DONE' },
+    ({ raw }) => (wantsEvents(raw) ? lines() : { n: 1 }),
+  ),
   route('GET /events-cut', { reply: 'events', lastLine: 'done|DONE' }, async function* () {
     yield { event: 'step', data: { n: 1 } }
     throw new Error('the secret is in here')
@@ -51,6 +61,12 @@ test('a stream with a last line ends with it, also when it fails', async () => {
   const cut = await get('/api/v1/events-cut')
   expect([cut.status, cut.text.endsWith('}\n\ndata: done|DONE\n\n')]).toEqual([200, true])
   expect(cut.text).toContain('event: error\n')
+})
+
+test('a route with both answers JSON, and lines to who asks for events', async () => {
+  expect((await get('/api/v1/either')).body).toEqual({ n: 1 })
+  const streamed = await get('/api/v1/either', { Accept: 'text/event-stream' })
+  expect(streamed.text).toBe('data: warning|two lines | and a bar\n\ndata: done|DONE\n\n')
 })
 
 test('sends events until the client disconnects, then ends the handler', async () => {

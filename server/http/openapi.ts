@@ -74,7 +74,9 @@ function success(row: Row): Json {
         (row.types ?? ['application/octet-stream']).map(type => [type, { schema: fileSchema(type) }]),
       ),
     }
-  return of('application/json', plain(row.reply))
+  const json = of('application/json', plain(row.reply))
+  if (row.alsoEvents !== true) return json
+  return { ...json, content: { ...(json.content as Json), 'text/event-stream': { schema: { type: 'string' } } } }
 }
 
 function problem(description: string): Json {

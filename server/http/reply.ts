@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import { PassThrough } from 'node:stream'
-import { Redirect, WithStatus, type FileReply, type Row, type StreamEvent } from '../core/contract.ts'
+import { Line, Redirect, WithStatus, type FileReply, type Row, type StreamEvent } from '../core/contract.ts'
 import type { Log } from '../lib/log.ts'
 import { problemBody, problemOf } from './problem.ts'
 
@@ -12,7 +12,7 @@ function printEvent({ comment, id, event, data }: StreamEvent): string {
     ...(comment === undefined ? [] : [`: ${comment}`]),
     ...(id === undefined ? [] : [`id: ${id}`]),
     ...(event === undefined ? [] : [`event: ${event}`]),
-    ...(data === undefined ? [] : [`data: ${JSON.stringify(data)}`]),
+    ...(data === undefined ? [] : [`data: ${data instanceof Line ? data.text : JSON.stringify(data)}`]),
   ]
   return `${lines.join('\n')}\n\n`
 }
@@ -121,11 +121,13 @@ function sendRedirect(ctx: Context, { location, cookies }: Redirect): void {
   ctx.body = ''
 }
 
+const isEvents = (body: unknown): boolean => typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+
 /** Turns the result of a handler into the answer that its row declares. */
 export async function sendReply(ctx: Context, row: Row, answer: unknown, deps: StreamDeps): Promise<void> {
   const status = answer instanceof WithStatus ? answer.status : (row.status ?? 200)
   const body: unknown = answer instanceof WithStatus ? answer.body : answer
-  if (row.reply === 'events')
+  if (row.reply === 'events' || (row.alsoEvents === true && isEvents(body)))
     return sendEvents(ctx, body as AsyncIterable<StreamEvent>, { ...deps, lastLine: row.lastLine })
   ctx.status = status
   if (body instanceof Redirect) return sendRedirect(ctx, body)

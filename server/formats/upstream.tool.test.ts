@@ -75,12 +75,12 @@ describe.skipIf(lacks.length > 0)('repositories that other programs wrote', () =
   }
   const apt = { suite: 'stable', components: ['main'], archs: ['amd64'] }
   const summary = (found: readonly UpstreamPackage[]): unknown[] =>
-    found.map(({ identity, source, source_version, depends }) => [
+    found.map(({ identity, source, source_version, relations }) => [
       identity.name,
       identity.version,
       identity.arch,
       `${source} ${source_version}`,
-      JSON.stringify(depends),
+      JSON.stringify(relations.depends ?? []),
     ])
   const mustBeThere = async (root: string, found: readonly UpstreamPackage[]): Promise<void> => {
     for (const { path, size, digests } of found) {

@@ -1,6 +1,6 @@
 import type { PackageIdentity, RelPath } from '../core/identity.ts'
-import type { Alternatives, Provided } from '../core/relation.ts'
 import type { TrustedKeys } from '../signing/trusted-keys.ts'
+import type { Relations } from './relations.ts'
 
 /**
  * Fetches a file of a repository. @returns undefined only when the server answers that the file does not exist. Other
@@ -42,9 +42,7 @@ export interface UpstreamPackage {
   readonly source_version: string
   readonly summary: string
   readonly section?: string
-  readonly depends: readonly Alternatives[]
-  readonly provides: readonly Provided[]
-  readonly conflicts: readonly Alternatives[]
+  readonly relations: Relations
 }
 
 /** An entry of an index, not yet parsed: an entry with a known digest need not be. */

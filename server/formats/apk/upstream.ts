@@ -13,6 +13,7 @@ import type {
   UpstreamReader,
   UpstreamRoot,
 } from '../upstream.ts'
+import { withoutEmpty, type Relations } from '../relations.ts'
 import { mustBeCountable, atMost, fetchWhole, hexOf, parsing, refuseUpstream, rethrow } from '../upstream-files.ts'
 import { hashOf } from './members.ts'
 import { complain } from './pkginfo.ts'
@@ -92,6 +93,19 @@ async function openIndex(
 
 const words = (text: string | undefined): readonly string[] => (text ?? '').split(' ').filter(word => word !== '')
 
+/** @throws Malformed */
+function relationsOf(fields: ReadonlyMap<string, string>): Relations {
+  const reacts = parseDepends(words(fields.get('i')), 'i')
+  const priority = fields.get('k') ?? ''
+  return withoutEmpty({
+    ...parseDepends(words(fields.get('D')), 'D'),
+    provides: parseProvides(words(fields.get('p'))),
+    install_if: reacts.depends.flat(),
+    install_unless: reacts.conflicts.flat(),
+    provider_priority: /^\d{1,5}$/.test(priority) && Number(priority) > 0 ? Number(priority) : undefined,
+  })
+}
+
 /** @throws Malformed. Source: apk-tools, src/package.c; a later line of one letter wins, as there */
 function packageOf(text: string, arch: string): UpstreamPackage {
   const fields = new Map<string, string>()
@@ -107,7 +121,6 @@ function packageOf(text: string, arch: string): UpstreamPackage {
   const [size, checksum] = [fields.get('S') ?? '', fields.get('C') ?? '']
   if (!/^\d{1,15}$/.test(size)) malformed(`the entry of ${name} has no size`)
   if (!/^Q1[A-Za-z0-9+/]{27}=$/.test(checksum)) malformed(`the entry of ${name} has no checksum`)
-  const { depends, conflicts } = parseDepends(words(fields.get('D')), 'D')
   return {
     identity,
     path: relPath(`${arch}/${name}-${version}.apk`),
@@ -117,9 +130,7 @@ function packageOf(text: string, arch: string): UpstreamPackage {
     source: fields.get('o') ?? name,
     source_version: version,
     summary: fields.get('T') ?? '',
-    depends,
-    provides: [{ name, version }, ...parseProvides(words(fields.get('p')))],
-    conflicts,
+    relations: relationsOf(fields),
   }
 }
 

@@ -25,6 +25,7 @@ import {
 } from '../upstream-files.ts'
 import { describe, identityOf } from './control.ts'
 import { parseParagraph, valueOf } from './paragraph.ts'
+import { relationsOf } from './index-relations.ts'
 
 /** Debian's own of sid has 193 KB. */
 const MAX_ROOT = 16 * 2 ** 20
@@ -180,7 +181,7 @@ function packageOf(bytes: Buffer): UpstreamPackage {
       .filter(([name, digest]) => isDigest(name, digest)),
   )
   if (Object.keys(digests).length === 0) malformed(`the entry of ${named} has neither SHA256 nor SHA512`)
-  const { source, source_version, summary, section, depends, provides, conflicts } = about
+  const { source, source_version, summary, section } = about
   return {
     identity,
     path: relPath(valueOf(paragraph, 'filename').replace(/^(\.\/)+/, '')),
@@ -190,9 +191,7 @@ function packageOf(bytes: Buffer): UpstreamPackage {
     source_version,
     summary,
     ...(section === undefined ? {} : { section }),
-    depends,
-    provides,
-    conflicts,
+    relations: relationsOf(paragraph),
   }
 }
 

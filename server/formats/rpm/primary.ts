@@ -5,7 +5,14 @@ import { boundElements } from './bounded-xml.ts'
 import type { RpmDependency } from './facts.ts'
 
 const OPS: Readonly<Record<string, RelationOp>> = { EQ: '=', LT: '<', GT: '>', LE: '<=', GE: '>=' }
-const LISTS = ['rpm:provides', 'rpm:requires', 'rpm:conflicts'] as const
+const LISTS = [
+  'rpm:provides',
+  'rpm:requires',
+  'rpm:conflicts',
+  'rpm:obsoletes',
+  'rpm:recommends',
+  'rpm:supplements',
+] as const
 type List = (typeof LISTS)[number]
 
 /** A `<package>` of primary.xml: the text and the attributes of its elements by name, and its dependencies. */
@@ -36,10 +43,19 @@ interface Gathered {
   readonly files: string[]
 }
 
+const emptyLists = (): Record<List, RpmDependency[]> => ({
+  'rpm:provides': [],
+  'rpm:requires': [],
+  'rpm:conflicts': [],
+  'rpm:obsoletes': [],
+  'rpm:recommends': [],
+  'rpm:supplements': [],
+})
+
 const nothing = (): Gathered => ({
   texts: new Map(),
   attributes: new Map(),
-  lists: { 'rpm:provides': [], 'rpm:requires': [], 'rpm:conflicts': [] },
+  lists: emptyLists(),
   files: [],
 })
 

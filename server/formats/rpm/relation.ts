@@ -2,7 +2,8 @@ import type { Alternatives, Provided, Relation, RelationOp } from '../../core/re
 import { malformed, quote } from '../../lib/limited.ts'
 import type { RpmDependency } from './facts.ts'
 import type { RpmHeader } from './header.ts'
-import { parseRich } from './rich.ts'
+import { isRich, type Need } from '../relations.ts'
+import { parseRich, readRich } from './rich.ts'
 import { isWithin, parseBound, printEvr } from './version.ts'
 
 /** The longest name that can be looked up by the database index. */
@@ -64,7 +65,7 @@ function relationOf({ name, op, evr }: RpmDependency): Relation {
 }
 
 /** Each once, in the order of the first. */
-function distinct(list: readonly Alternatives[]): Alternatives[] {
+function distinct<T extends object>(list: readonly T[]): T[] {
   const seen = new Set<string>()
   return list.filter(one => seen.size < seen.add(JSON.stringify(one)).size)
 }
@@ -79,6 +80,20 @@ export function needsOf(requires: readonly RpmDependency[]): Alternatives[] {
     requires.flatMap((one): Alternatives[] => (one.name.startsWith('(') ? parseRich(one.name) : [[relationOf(one)]])),
   )
 }
+
+/** Needs whole, with the conditions of rich dependencies. @throws Malformed for one that rpm could not read */
+export function wholeNeedsOf(requires: readonly RpmDependency[]): Need[] {
+  const needs = requires.map((one): Need => {
+    if (!one.name.startsWith('(')) return [relationOf(one)]
+    const read = readRich(one.name)
+    return isRich(read) ? read : [read]
+  })
+  return distinct(needs)
+}
+
+/** Names and bounds, without rich dependencies. */
+export const plainOf = (list: readonly RpmDependency[]): Relation[] =>
+  list.filter(one => !one.name.startsWith('(')).map(relationOf)
 
 /** Conflicts. A rich conflict cannot be expressed this way and is kept only in the facts. */
 export function conflictsOf(conflicts: readonly RpmDependency[]): Alternatives[] {

@@ -1,5 +1,7 @@
-import type { Alternatives, Relation, RelationOp } from '../../core/relation.ts'
+import type { Alternatives, RelationOp } from '../../core/relation.ts'
 import { malformed, quote } from '../../lib/limited.ts'
+import { isRich, type Operand, type Rich } from '../relations.ts'
+import { parseBound, printEvr } from './version.ts'
 
 /** Needs that must all hold; none at all is true in any case. */
 type Needs = readonly Alternatives[]
@@ -51,60 +53,76 @@ function wordsOf(text: string): string[] {
   return words
 }
 
+const OPERATORS: readonly string[] = ['and', 'or', 'with', 'without', 'if', 'unless'] satisfies Rich['rich'][]
+const isOperator = (word: string): word is Rich['rich'] => OPERATORS.includes(word)
+
 /**
- * What a rich dependency needs in any case, as needs with alternatives. Conditions (`if`, `unless`) may be false, so
- * what hangs on one is left out; `without` keeps its first operand.
+ * A rich dependency as rpm reads it. Parentheses around one operand fall away.
  * @throws Malformed for what rpm refuses: other operators, two kinds of them in one pair of parentheses, none to close
  * Source: https://rpm-software-management.github.io/rpm/manual/boolean_dependencies.html
  */
-export function parseRich(text: string): Alternatives[] {
+export function readRich(text: string): Operand {
   const words = wordsOf(text)
   let at = 0
   const bad = (why: string): never =>
     malformed(`the header: the dependency ${quote(text)} is not one that rpm reads: ${why}`)
   const next = (): string => words[at++] ?? bad('it ends too early')
 
-  const operand = (depth: number): Needs => {
+  const operand = (depth: number): Operand => {
     const word = next()
     if (word === '(') return group(depth + 1)
     if (word === ')' || isBound(word)) return bad(`${quote(word)} stands where a name belongs`)
     const bound = words[at] ?? ''
-    if (!isBound(bound)) return [[{ name: word } satisfies Relation]]
+    if (!isBound(bound)) return { name: word }
     at++
     const version = next()
-    return version === '(' || version === ')' ? bad('a version is missing') : [[{ name: word, op: bound, version }]]
+    return version === '(' || version === ')'
+      ? bad('a version is missing')
+      : { name: word, op: bound, version: printEvr(parseBound(version)) }
   }
 
-  const group = (depth: number): Needs => {
+  const group = (depth: number): Operand => {
     if (depth > MAX_DEPTH) bad(`it is nested more than ${MAX_DEPTH} times`)
-    const operands = [operand(depth)]
-    let operator: string | undefined
+    const first = operand(depth)
+    const operands = [first]
+    let operator: Rich['rich'] | undefined
     for (let word = next(); word !== ')'; word = next()) {
       const isElse = word === 'else' && (operator === 'if' || operator === 'unless') && operands.length === 2
       const isChain = word === operator && ['and', 'or', 'with'].includes(word)
       if (operator !== undefined && !isElse && !isChain) bad(`${quote(word)} does not go with ${quote(operator)}`)
-      if (!isElse && !['and', 'or', 'if', 'unless', 'with', 'without'].includes(word))
-        bad(`${quote(word)} is no operator`)
-      operator ??= word
+      if (!isElse) operator ??= isOperator(word) ? word : bad(`${quote(word)} is no operator`)
       operands.push(operand(depth))
     }
-    switch (operator) {
-      case undefined:
-        return operands[0] ?? TRUE
-      case 'or':
-        return any(operands)
-      case 'without':
-        return operands[0] ?? TRUE
-      case 'and':
-      case 'with':
-        return all(operands)
-      default:
-        return TRUE
-    }
+    return operator === undefined ? first : { rich: operator, of: operands }
   }
 
   if (next() !== '(') bad('it does not begin with a parenthesis')
-  const needs = group(1)
+  const read = group(1)
   if (at !== words.length) bad('something follows its last parenthesis')
+  return read
+}
+
+function certain(operand: Operand): Needs {
+  if (!isRich(operand)) return [[operand]]
+  switch (operand.rich) {
+    case 'or':
+      return any(operand.of.map(certain))
+    case 'without':
+      return operand.of.slice(0, 1).flatMap(certain)
+    case 'and':
+    case 'with':
+      return all(operand.of.map(certain))
+    default:
+      return TRUE
+  }
+}
+
+/**
+ * What a rich dependency needs in any case, as needs with alternatives. Conditions (`if`, `unless`) may be false, so
+ * what hangs on one is left out; `without` keeps its first operand.
+ * @throws Malformed as `readRich`
+ */
+export function parseRich(text: string): Alternatives[] {
+  const needs = certain(readRich(text))
   return needs.length > MAX_NEEDS ? [] : [...needs]
 }

@@ -19,7 +19,8 @@ import {
 } from '../upstream-files.ts'
 import { complain, sourceOf } from './describe.ts'
 import { createPrimaryParser, type PrimaryPackage } from './primary.ts'
-import { conflictsOf, needsOf, providedOf } from './relation.ts'
+import { withoutEmpty, type Relations } from '../relations.ts'
+import { plainOf, providedOf, wholeNeedsOf } from './relation.ts'
 import { printEvr } from './version.ts'
 
 const REPOMD = relPath('repodata/repomd.xml')
@@ -98,8 +99,26 @@ function indexOf({ data }: Repomd): IndexPromise {
 
 const digits = (text: string | undefined): text is string => text !== undefined && /^\d{1,15}$/.test(text)
 
+/** What one package says of others. @throws Malformed */
+function relationsOf(
+  { lists, files }: Pick<PrimaryPackage, 'lists' | 'files'>,
+  { name, version }: { readonly name: string; readonly version: string },
+): Relations {
+  // createrepo_c leaves these out, others do not
+  const requires = lists['rpm:requires'].filter(one => !one.name.startsWith('rpmlib('))
+  return withoutEmpty({
+    depends: wholeNeedsOf(requires),
+    recommends: wholeNeedsOf(lists['rpm:recommends']),
+    supplements: wholeNeedsOf(lists['rpm:supplements']),
+    conflicts: wholeNeedsOf(lists['rpm:conflicts']),
+    obsoletes: plainOf(lists['rpm:obsoletes']),
+    provides: providedOf(lists['rpm:provides']).filter(one => one.name !== name || one.version !== version),
+    files: [...files],
+  })
+}
+
 /** @throws Malformed */
-function packageOf({ texts, attributes, lists }: PrimaryPackage): UpstreamPackage {
+function packageOf({ texts, attributes, lists, files }: PrimaryPackage): UpstreamPackage {
   const [name, arch] = [texts.get('name') ?? '', texts.get('arch') ?? '']
   const { epoch = '0', ver: version = '', rel: release = '' } = attributes.get('version') ?? {}
   const identity = { format: 'rpm', name, version: printEvr({ epoch, version, release }), arch } as const
@@ -123,9 +142,7 @@ function packageOf({ texts, attributes, lists }: PrimaryPackage): UpstreamPackag
     ...sourceOf({ sourcerpm: texts.get('rpm:sourcerpm') ?? '', version, release }, name),
     summary: texts.get('summary') ?? '',
     ...(section === '' ? {} : { section }),
-    depends: needsOf(lists['rpm:requires']),
-    provides: [{ name, version: identity.version }, ...providedOf(lists['rpm:provides'])],
-    conflicts: conflictsOf(lists['rpm:conflicts']),
+    relations: relationsOf({ lists, files }, identity),
   }
 }
 

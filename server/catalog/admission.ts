@@ -75,6 +75,7 @@ const GROUP_MOST = 100
 interface Arrival {
   readonly manifest: Manifest
   readonly fact: AuditFact
+  readonly publishWithinMs?: number | undefined
 }
 
 /** What is there already: the same identity, and another one at the same address with other files. */
@@ -156,7 +157,10 @@ export function createAdmission({ db, blobs, clock, hold, record }: AdmissionDep
       })
       if (refused !== undefined) outcomes.set(arrival, refused)
     }
-    const steps = created.map(({ id, manifest, fact }) => ({ id, fact, before: undefined, after: manifest }))
+    const steps = created.map(({ id, manifest: after, fact, publishWithinMs }) => ({
+      ...{ id, fact, before: undefined, after },
+      publishWithinMs,
+    }))
     const asks = steps.length === 0 ? [] : await record(tx, steps)
     for (const [n, { arrival, manifest }] of created.entries()) {
       const ask = asks[n]
@@ -181,8 +185,7 @@ export function createAdmission({ db, blobs, clock, hold, record }: AdmissionDep
     return asked.map(({ ref }) => ({ known: known.get(printRef(ref)), rival: rivals.get(printRef(ref)) }))
   }, isUnavailable)
 
-  const insert = async (manifest: Manifest, fact: AuditFact): Promise<Written> =>
-    (await groups.join({ manifest, fact })) ?? insert(manifest, fact)
+  const insert = async (arrival: Arrival): Promise<Written> => (await groups.join(arrival)) ?? insert(arrival)
 
   return {
     admit: (change, actor) =>
@@ -196,7 +199,7 @@ export function createAdmission({ db, blobs, clock, hold, record }: AdmissionDep
         if (rival !== undefined) refuseOtherFiles(rival, manifest)
         await blobs.oweWayBack(manifest.files)
         await blobs.place(files, manifest.state)
-        return insert(manifest, admitted(change, actor))
+        return insert({ manifest, fact: admitted(change, actor), publishWithinMs: change.publishWithinMs })
       }),
     async copy(change, actor) {
       const { from, to } = change
@@ -207,7 +210,7 @@ export function createAdmission({ db, blobs, clock, hold, record }: AdmissionDep
         if (!isServed(source.state)) fail('not_promotable', { ref: printRef(source.ref), state: source.state })
         const manifest: Manifest = { ...inComponent(source, change.components), ref: to, changed_at: isoNow(clock) }
         const known = await findManifest(db, ALL_SEEING, to)
-        if (known === undefined) return insert(manifest, copied(change, manifest, actor))
+        if (known === undefined) return insert({ manifest, fact: copied(change, manifest, actor) })
         refuseOtherFiles(known, manifest)
         return { outcome: 'already', manifest: known }
       })

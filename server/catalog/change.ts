@@ -27,6 +27,8 @@ export interface Admit {
   readonly files: readonly SpooledFile[]
   /** The steps that decided the state, for the audit line; absent where nothing stood against it. */
   readonly because?: readonly StepName[]
+  /** One of many that are published together: the tree may follow so much later, in ms; absent: at once. */
+  readonly publishWithinMs?: number
 }
 
 /** A published version is published elsewhere, too: the same files, reports and decisions. */

@@ -23,6 +23,8 @@ export interface Step {
   readonly after: Manifest | undefined
   /** The number of its row. */
   readonly id: number
+  /** How much later the tree may follow, in ms; absent: at once. */
+  readonly publishWithinMs?: number | undefined
 }
 
 const movesTree = ({ before, after }: Pick<Step, 'before' | 'after'>): boolean =>
@@ -49,8 +51,9 @@ export async function oweEffects(
     if (!movesTree(step) || !hasTree(ref.format)) return undefined
     dirty.push({ ref, id, component: component ?? '' })
     owed.set(`contents:${ref.codename}`, CONTENTS_DELAY_MS)
-    owed.set(`publish:${ref.codename}`, COALESCE_MS)
-    return `publish:${ref.codename}`
+    const key = `publish:${ref.codename}`
+    owed.set(key, Math.min(owed.get(key) ?? Infinity, step.publishWithinMs ?? COALESCE_MS))
+    return key
   })
   for (const [format, these] of names) await refreshArtifacts(tx, format, [...these])
   await markDirty(tx, dirty)

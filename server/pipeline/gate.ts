@@ -26,6 +26,10 @@ export interface Applicant extends Pick<Subject, 'file' | 'format' | 'distributi
   readonly component?: string
   readonly actor: Actor
   readonly from: Manifest['from']
+  /** Why it is held for review although nothing is wrong with it, in one sentence: what it needs did not come in. */
+  readonly heldFor?: string
+  /** See `Admit`. */
+  readonly publishWithinMs?: number
 }
 
 /** The way in for uploads and imports alike. */
@@ -118,6 +122,11 @@ export function createGate(deps: GateDeps): Gate {
     const findings = mergeFindings(reports.map(report => report.findings ?? []))
     const severity = worst(findings)
     const at = isoNow(clock)
+    const { heldFor } = applicant
+    const held: Pick<Manifest, 'state' | 'review'> =
+      verdict.state === 'published' && heldFor !== undefined
+        ? { state: 'pending_review', review: { held_at: at, held_for: heldFor } }
+        : { state: verdict.state }
     return {
       schema: 2,
       ref: { ...identity, codename: subject.distribution.codename },
@@ -128,7 +137,7 @@ export function createGate(deps: GateDeps): Gate {
         ...(file.beside ?? []).map(({ filename: path, blob }) => ({ path, blob })),
       ],
       about,
-      state: verdict.state,
+      ...held,
       reports,
       findings,
       ...(severity === undefined ? {} : { worst: severity }),
@@ -188,6 +197,7 @@ export function createGate(deps: GateDeps): Gate {
             manifest,
             files: [sealed.file, ...(file.beside ?? [])],
             because: next.value.state === 'published' ? [] : next.value.because.map(({ step }) => step),
+            ...(applicant.publishWithinMs === undefined ? {} : { publishWithinMs: applicant.publishWithinMs }),
           },
           actor,
         )

@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs'
-import { copyFile, link, mkdir, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { copyFile, link, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress } from 'node:zlib'
@@ -8,6 +8,7 @@ import { fail } from '../core/errors.ts'
 import type { Layout } from '../files/layout.ts'
 import { fsyncFolder } from '../lib/atomic.ts'
 import type { Clock } from '../lib/clock.ts'
+import { space } from '../lib/disk-space.ts'
 import { inLanes } from '../lib/in-lanes.ts'
 import { listFiles } from '../lib/list-files.ts'
 import type { Signer } from '../signing/signer.ts'
@@ -123,9 +124,9 @@ async function dump(client: Client, folder: string, signal: AbortSignal): Promis
 
 /** @throws storage_full before anything is written, where it is known to lack room */
 async function refuseFull(folder: string, needs: number): Promise<void> {
-  const { bavail, bsize } = await statfs(folder)
-  if (bavail * bsize < needs)
-    fail('backup_no_room', { needs_mb: Math.ceil(needs / 1e6), free_mb: Math.floor((bavail * bsize) / 1e6) })
+  const { freeBytes } = await space(folder)
+  if (freeBytes < needs)
+    fail('backup_no_room', { needs_mb: Math.ceil(needs / 1e6), free_mb: Math.floor(freeBytes / 1e6) })
 }
 
 /** The name of this second, or of the next one that no backup has. */

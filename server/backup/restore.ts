@@ -1,10 +1,11 @@
 import { createReadStream } from 'node:fs'
-import { mkdir, readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { createZstdDecompress } from 'node:zlib'
 import type { Client } from 'pg'
 import { createLayout } from '../files/layout.ts'
+import { space } from '../lib/disk-space.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { inLanes } from '../lib/in-lanes.ts'
 import { BadArchive, type ReadArchive } from './archive-reader.ts'
@@ -63,11 +64,11 @@ async function headerIn(folder: string, { manifest }: ReadArchive): Promise<Dump
 
 /** @throws BadArchive where the disk lacks room for a second copy of everything */
 async function refuseFull(root: string, size: number): Promise<void> {
-  const { bavail, bsize } = await statfs(root)
+  const { freeBytes } = await space(root)
   const needs = size * 1.1
-  if (bavail * bsize < needs)
+  if (freeBytes < needs)
     throw new BadArchive(
-      `The archive needs ${Math.ceil(needs / 1e6)} MB beside what is there, and ${Math.floor((bavail * bsize) / 1e6)} MB are free in ${root}. Make room, then restore again.`,
+      `The archive needs ${Math.ceil(needs / 1e6)} MB beside what is there, and ${Math.floor(freeBytes / 1e6)} MB are free in ${root}. Make room, then restore again.`,
     )
 }
 

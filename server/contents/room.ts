@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { open, rm, statfs, type FileHandle } from 'node:fs/promises'
+import { open, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { space } from '../lib/disk-space.ts'
 import { machineFaultOf } from '../lib/machine-faults.ts'
 import { malformed, printBytes } from '../lib/limited.ts'
 import { readAt } from '../lib/read-at.ts'
@@ -108,13 +109,13 @@ export function createRoom(folder: string, limits = LIMITS, onStep = (): void =>
   async function spill(held: Buffer[], chunks: AsyncIterator<Buffer>, check: (size: number) => void) {
     let handle: FileHandle | undefined
     try {
-      const { bavail, bsize } = await statfs(folder)
+      const { freeBytes } = await space(folder)
       handle = await createSpill(folder)
       let size = 0
       let batch = held
       let batched = held.reduce((sum, chunk) => sum + chunk.length, 0)
       const flush = async (): Promise<void> => {
-        if (size + batched > (bavail * bsize) / FREE_SHARE) noRoom()
+        if (size + batched > freeBytes / FREE_SHARE) noRoom()
         const { bytesWritten } = await (handle as FileHandle).writev(batch, size)
         if (bytesWritten < batched) noRoom()
         size += batched

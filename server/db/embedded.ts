@@ -1,9 +1,10 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rename, rm, statfs, symlink } from 'node:fs/promises'
+import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { space } from '../lib/disk-space.ts'
 import { createDb } from './db.ts'
 import { healPidFile } from './pid-file.ts'
 
@@ -201,8 +202,7 @@ const NO_ROOM =
   'the disk below REPOS_ROOT is full, and the database cannot start without 16 MB. Free some space there, then start again; nothing is lost'
 
 async function isFull(folder: string): Promise<boolean> {
-  const { bavail, bsize } = await statfs(folder)
-  return bavail * bsize < ROOM_TO_START
+  return (await space(folder)).freeBytes < ROOM_TO_START
 }
 
 /** The pause before a server that ended is started again: short at first, then longer. */

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { read } from 'node:fs'
-import { open, rm, statfs, type FileHandle } from 'node:fs/promises'
+import { open, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { space } from '../lib/disk-space.ts'
 import type { Packed } from '../lib/packed.ts'
 import { readAt } from '../lib/read-at.ts'
 
@@ -129,8 +130,7 @@ function createCopy({ folder, memory, disk }: Place): Copy {
   }
   const openFile = async (): Promise<FileHandle> => {
     const path = join(folder, `${randomUUID()}.unpacked`)
-    const { bavail, bsize } = await statfs(folder)
-    mostOnDisk = (bavail * bsize) / FREE_SHARE
+    mostOnDisk = (await space(folder)).freeBytes / FREE_SHARE
     const handle = await open(path, 'wx+', 0o600)
     memory.giveBack(heldBytes)
     await rm(path, { force: true })

@@ -34,7 +34,13 @@ afterAll(async () => {
 const ask = (method: string, path: string, body?: unknown) =>
   it.call(method, path, { token: admin, ...(body === undefined ? {} : { body }) })
 const verify = async () => {
-  const { code, out, err } = await run(process.execPath, [VERIFY], { env: { REPOS_ROOT: root, ENV: 'test' } })
+  const { code, out, err } = await run(process.execPath, [VERIFY], {
+    env: {
+      REPOS_ROOT: root,
+      ENV: 'test',
+      ...(it.databaseUrl === undefined ? {} : { DATABASE_URL: it.databaseUrl }),
+    },
+  })
   return { code, err, out: out.split('\n').filter(line => line !== '') }
 }
 

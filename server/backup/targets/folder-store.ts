@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readdir, rename, rm, rmdir, stat, statfs } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fsyncFolder, isUnfinished, unfinishedName } from '../../lib/atomic.ts'
+import { space } from '../../lib/disk-space.ts'
 import { piecesOf } from '../../lib/pieces.ts'
 import { listFiles } from '../../lib/list-files.ts'
 import { systemErrorInWords } from '../../lib/system-errors.ts'
@@ -126,11 +127,7 @@ export function createFolderStore(address: string): TargetStore {
           await rm(probe, { force: true })
         }
       }),
-    free: () =>
-      inWords(address, async () => {
-        const { bavail, bsize } = await statfs(address)
-        return bavail * bsize
-      }),
+    free: () => inWords(address, async () => (await space(address)).freeBytes),
     sweepUnfinished: (before, signal) =>
       inWords(address, async () => {
         for (const name of await readdir(address).catch(() => []))

@@ -6,10 +6,11 @@ import type { Viewer } from '../../core/viewer.ts'
 import type { WorkKind } from '../../core/work.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Audit } from '../../record/audit.ts'
+import { allLines, nextMove } from '../../work/follow.ts'
 import type { Scheduler } from '../../work/scheduler.ts'
 import type { Worker } from '../../work/worker.ts'
 import type { jobs, JobView } from './contract.ts'
-import { findJob, listJobs, readLog, type JobRow, type JobViewer } from './store.ts'
+import { findJob, listJobs, type JobRow, type JobViewer } from './store.ts'
 import { viewOf } from './view.ts'
 
 export interface JobRouteDeps {
@@ -51,37 +52,6 @@ async function rowOf(deps: JobRouteDeps, caller: Caller, id: string): Promise<Jo
   return (await findJob(deps.db, viewerOf(deps, caller), id)) ?? fail('job_not_found', { id })
 }
 
-/** How long a stream waits before it asks again for what other processes have written. */
-const ASK_MS = 1_000
-/** A job that moves all the time is shown so often at most. */
-const APART_MS = 200
-
-/** Resolves when the job moves in this process, but not before `APART_MS`, and after `ASK_MS` in any case. */
-function nextMove({ worker }: JobRouteDeps, id: string, signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    let hasMoved = false
-    let isEarly = true
-    const done = (): void => {
-      clearTimeout(early)
-      clearTimeout(late)
-      leave()
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const early = setTimeout(() => {
-      isEarly = false
-      if (hasMoved) done()
-    }, APART_MS)
-    const late = setTimeout(done, ASK_MS)
-    const leave = worker.onMoved(which => {
-      if (which !== id) return
-      hasMoved = true
-      if (!isEarly) done()
-    })
-    signal.addEventListener('abort', done, { once: true })
-  })
-}
-
 async function* follow(
   deps: JobRouteDeps,
   caller: Caller,
@@ -92,14 +62,10 @@ async function* follow(
   for (;;) {
     // the row first: lines that come in between are told before its end is
     const row = await rowOf(deps, caller, id)
-    const moved = nextMove(deps, id, signal)
-    for (;;) {
-      const lines = await readLog(deps.db, id, seen)
-      for (const { n, at, level, message, data } of lines) {
-        yield { id: String(n), event: 'log', data: { n, at: at.toISOString(), level, message, data } }
-        seen = n
-      }
-      if (lines.length < 500) break
+    const moved = nextMove(deps.worker, id, signal)
+    for await (const { n, at, level, message, data } of allLines(deps.db, id, seen)) {
+      yield { id: String(n), event: 'log', data: { n, at: at.toISOString(), level, message, data } }
+      seen = n
     }
     const view = shown(deps, caller, row)
     if (row.finished_at !== null) {

@@ -35,15 +35,6 @@ export interface JobViewer {
   readonly name: string
 }
 
-/** A line of a job's log. */
-export interface LogLine {
-  readonly n: number
-  readonly at: Date
-  readonly level: string
-  readonly message: string
-  readonly data: unknown
-}
-
 const COLUMNS = `id, kind, target, state, asked_by, asked_at, request_id, started_at, finished_at, run_at, run_done,
   run_bytes, moved_at, done, total, bytes, total_bytes, told, cancelled_by, result, error`
 // $1 kinds, $2 hidden codenames, $3 name
@@ -74,10 +65,3 @@ export async function listJobs(
 /** Undefined also for a job that this viewer may not see. */
 export const findJob = (db: Queryable, viewer: JobViewer, id: string): Promise<JobRow | undefined> =>
   db.first<JobRow>(`select ${COLUMNS} from job where ${SEEN} and id = $4`, [...eyes(viewer), id])
-
-/** At most 500 lines after number `after`. */
-export const readLog = (db: Queryable, id: string, after: number): Promise<LogLine[]> =>
-  db.query(`select n, at, level, message, data from job_event where job_id = $1 and n > $2 order by n limit 500`, [
-    id,
-    after,
-  ])

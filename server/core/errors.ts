@@ -319,6 +319,7 @@ export const ERRORS = {
   mail_failed: [502, 'The mail server {server} did not take the mail: {why}.'],
   // trees of others
   upstream_refused: [502, 'The upstream repository is refused: {path}: {why}.'],
+  tree_refused: [422, 'The directory {folder} is not read as a repository: {why}.'],
   // review
   missing_decision: [422, 'The field decision is missing. It is one of {decisions}.'],
   bad_decision: [422, '{field}: {why}.'],

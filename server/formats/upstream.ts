@@ -82,6 +82,10 @@ export interface Upstream {
 
 /** Reads repositories of a format that others publish. Reads only, and only what `fetch` brings. */
 export interface UpstreamReader {
+  /** Its index names addresses, in which characters are encoded already. Absent: names of files. */
+  readonly namesAddresses?: true
+  /** Where the index has only this digest of a package: the SHA-1 of the file's control member. @throws Malformed */
+  controlSha1?(path: string): Promise<string>
   /** Fetches and verifies the root. @throws upstream_refused, which says what did not verify */
   open(place: UpstreamPlace): Promise<Upstream>
 }

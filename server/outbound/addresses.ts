@@ -104,6 +104,12 @@ function plain(address: string): string | undefined {
   return family === 4 ? address : new URL(`http://[${address}]/`).hostname.slice(1, -1)
 }
 
+/** Whether an address belongs to the open internet, where anybody could connect to it. */
+export function isPublic(given: string): boolean {
+  const address = plain(given)
+  return address !== undefined && kindOf(address) === undefined
+}
+
 /** Whether a text is an address or a network: `10.1.2.3`, `10.0.0.0/8`, `fd00::/8`. */
 export function isNetwork(text: string): boolean {
   const [address = '', bits, more] = text.split('/')

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createGuardedFetch, type Resolved } from './fetch.ts'
+import { createGuardedFetch } from './fetch.ts'
+import type { Resolved } from './guard.ts'
 import { HOSTILE_NAMES, HOSTILE_URLS } from './hostile-targets.test-data.ts'
 
 const asAddress = (address: string): Resolved => ({ address, family: address.includes(':') ? 6 : 4 })

@@ -3,20 +3,13 @@ import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import https from 'node:https'
-import { isIP, type LookupFunction } from 'node:net'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { fail, isRefusal } from '../core/errors.ts'
 import { printBytes } from '../lib/limited.ts'
-import { createAddressRule } from './addresses.ts'
+import { abortable, createHostGuard, nextUrl, pinned, reasonOf, REDIRECTS } from './guard.ts'
+import type { HostGuardDeps, Resolved } from './guard.ts'
 import { parseTarget } from './target.ts'
-import { systemErrorInWords } from '../lib/system-errors.ts'
-
-/** An address as the resolver gives it. */
-export interface Resolved {
-  readonly address: string
-  readonly family: number
-}
 
 export interface FetchOptions {
   /** GET by default. Only GET and HEAD follow redirects. */
@@ -62,14 +55,7 @@ export interface Fetched {
  */
 export type GuardedFetch = (url: string, options?: FetchOptions) => Promise<Fetched>
 
-export interface GuardedFetchDeps {
-  /** All addresses of a name. */
-  readonly lookup: (host: string) => Promise<readonly Resolved[]>
-  /**
-   * Addresses, networks and host names inside the own network that may be reached, separated by commas. Read at every
-   * call.
-   */
-  readonly allow: () => string
+export interface GuardedFetchDeps extends HostGuardDeps {
   readonly userAgent?: string
 }
 
@@ -82,19 +68,6 @@ interface Attempt {
   readonly options: FetchOptions
   readonly signal: AbortSignal
   readonly userAgent: string
-}
-
-/** Answers every lookup with the checked addresses: asking the resolver again could give others. */
-function pinned(addresses: readonly Resolved[]): LookupFunction {
-  return (_host, { all }, callback) => {
-    const [first] = addresses
-    if (all === true)
-      callback(
-        null,
-        addresses.map(({ address, family }) => ({ address, family })),
-      )
-    else callback(null, first?.address ?? '', first?.family)
-  }
 }
 
 function headersOf({ options, userAgent }: Attempt): Record<string, string> {
@@ -177,48 +150,13 @@ async function readBody(
   return { body: Buffer.concat(chunks), sizeBytes: counter.seen }
 }
 
-const REDIRECTS = new Set([301, 302, 303, 307, 308])
-
-/** Where a redirect leads, checked as text. Its addresses are checked when it is fetched. */
-function nextUrl(from: URL, location: string): URL {
-  const absolute = /^[a-z][a-z\d+.-]*:/i.test(location)
-    ? location
-    : /^[/\\]{2}/.test(location)
-      ? `${from.protocol}${location}`
-      : new URL(location, from).href
-  const next = parseTarget(absolute)
-  if (from.protocol === 'https:' && next.protocol === 'http:')
-    fail('outbound_refused', { host: next.host, why: 'the redirect leads from HTTPS to HTTP' })
-  return next
-}
-
 function without(headers: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name.toLowerCase())))
 }
 
-/** A failed connection in words, without an address: Node's messages repeat it. */
-function reasonOf(error: unknown, isOverdue: boolean): string {
-  if (isOverdue) return 'it took too long'
-  const words = systemErrorInWords(error)
-  if (words !== undefined) return words
-  const { code = '', message } = error as NodeJS.ErrnoException
-  return code.startsWith('HPE_') ? 'what it answered is not HTTP' : message
-}
-
-/** Makes the only HTTP client of this service for other hosts. */
+/** Makes the HTTP client for everything but repositories of others, which `imports/reach/` reads. */
 export function createGuardedFetch({ lookup, allow, userAgent = 'Gatehouse' }: GuardedFetchDeps): GuardedFetch {
-  async function check(url: URL, alsoAllowed: string): Promise<readonly Resolved[]> {
-    const host = url.hostname.replace(/^\[|\]$/g, '')
-    const addresses = isIP(host) === 0 ? await lookup(host) : [{ address: host, family: isIP(host) }]
-    if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' })
-    const rule = createAddressRule(`${allow()},${alsoAllowed}`)
-    // one bad address among good ones is a trick, or a name for another machine inside
-    for (const { address } of addresses) {
-      const why = rule.refusal(address, host)
-      if (why !== undefined) fail('outbound_refused', { host: url.host, why })
-    }
-    return addresses
-  }
+  const check = createHostGuard({ lookup, allow })
 
   async function follow(url: URL, options: FetchOptions, signal: AbortSignal): Promise<Fetched> {
     const addresses = await abortable(check(url, options.allow ?? ''), signal)
@@ -253,17 +191,11 @@ export function createGuardedFetch({ lookup, allow, userAgent = 'Gatehouse' }: G
       return await follow(url, options, signal)
     } catch (error) {
       if (isRefusal(error)) throw error
-      return fail('outbound_failed', { host: url.host, why: reasonOf(error, overdue.aborted) }, error)
+      return fail(
+        'outbound_failed',
+        { host: url.host, why: overdue.aborted ? 'it took too long' : reasonOf(error) },
+        error,
+      )
     }
   }
-}
-
-/** A resolver cannot be interrupted, but its caller can stop waiting. */
-function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const leave = (): void => reject(signal.reason as Error)
-    if (signal.aborted) leave()
-    signal.addEventListener('abort', leave, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
-  })
 }

@@ -185,12 +185,12 @@ export async function* unpackData(file: FileWindow, offset: number): AsyncGenera
 export async function digestOf(
   file: FileWindow,
   { offset, size }: Stretch,
-  { algorithm, signal }: { readonly algorithm: 'sha1' | 'sha256'; readonly signal: AbortSignal },
+  { algorithm, signal }: { readonly algorithm: 'sha1' | 'sha256'; readonly signal?: AbortSignal },
 ): Promise<Buffer> {
   const hash = createHash(algorithm)
   for await (const chunk of file.stream(offset, size)) {
     hash.update(chunk)
-    signal.throwIfAborted()
+    signal?.throwIfAborted()
   }
   return hash.digest()
 }

@@ -3,7 +3,7 @@ import { readGzipMember } from '../../lib/gzip-members.ts'
 import { Malformed, malformed, quote } from '../../lib/limited.ts'
 import { createTarReader } from '../../lib/tar.ts'
 import type { TarEntry } from '../../lib/tar-header.ts'
-import type { FileWindow } from '../../lib/file-window.ts'
+import { openWindow, type FileWindow } from '../../lib/file-window.ts'
 import type { RsaSigned } from '../../signing/signer.ts'
 import type {
   Upstream,
@@ -15,7 +15,7 @@ import type {
 } from '../upstream.ts'
 import { withoutEmpty, type Relations } from '../relations.ts'
 import { mustBeCountable, atMost, fetchWhole, hexOf, parsing, refuseUpstream, rethrow } from '../upstream-files.ts'
-import { hashOf } from './members.ts'
+import { digestOf, findMembers, hashOf } from './members.ts'
 import { complain } from './pkginfo.ts'
 import { parseDepends, parseProvides } from './relation.ts'
 
@@ -149,6 +149,15 @@ function* readIndex({ index, arch, path }: { index: Buffer; arch: string; path: 
 
 /** APK repositories of apk-tools 2: an index for each architecture, which is its own root. */
 export const apkUpstream: UpstreamReader = {
+  async controlSha1(path) {
+    const file = await openWindow({ path })
+    try {
+      const { control } = await findMembers(file, { maxPkginfo: MAX_SIGNATURES })
+      return (await digestOf(file, control, { algorithm: 'sha1' })).toString('hex')
+    } finally {
+      await file.close()
+    }
+  },
   async open(place): Promise<Upstream> {
     const opening = (place.archs ?? []).map(arch =>
       openIndex(place, arch).catch((error: unknown) => rethrow(`${arch}/APKINDEX.tar.gz`, error)),

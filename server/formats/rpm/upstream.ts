@@ -190,6 +190,7 @@ function madeAt({ revision, data }: Repomd): Date | undefined {
 
 /** rpm-md repositories, as createrepo_c writes them. Delta packages and modules are not read. */
 export const rpmUpstream: UpstreamReader = {
+  namesAddresses: true,
   async open(place): Promise<Upstream> {
     const { bytes, by } = await fetchRoot(place)
     const { repomd, index } = parsing(REPOMD, () => {

@@ -1,0 +1,35 @@
+import { createAgents } from '../../../server/imports/reach/agents.ts'
+import { createBreaker } from '../../../server/imports/reach/breaker.ts'
+import { createBucket } from '../../../server/imports/reach/bucket.ts'
+import { createExchange } from '../../../server/imports/reach/exchange.ts'
+import { PATIENCE } from '../../../server/imports/reach/patience.ts'
+import { createReach, type Reach } from '../../../server/imports/reach/reach.ts'
+import { createHostGuard } from '../../../server/outbound/guard.ts'
+
+/** The product's way to other repositories, for an upstream on this machine: it waits for nothing between tries. */
+export function createTestReach({
+  treeRoots = [],
+  now = () => new Date(),
+}: { readonly treeRoots?: readonly string[]; readonly now?: () => Date } = {}): {
+  readonly reach: Reach
+  close(): void
+} {
+  const allow = (): string => '127.0.0.1'
+  const agents = createAgents(() => ({ url: '', except: '' }))
+  const exchange = createExchange({
+    guard: createHostGuard({ lookup: () => Promise.resolve([]), allow }),
+    agents,
+    bucket: createBucket({ bytesPerSecond: () => 0 }),
+    patience: PATIENCE,
+    userAgent: 'test',
+    ownAddresses: () => [],
+    allow,
+  })
+  const reach = createReach({
+    exchange,
+    breaker: createBreaker({ now }),
+    sleep: () => Promise.resolve(),
+    treeRoots: () => treeRoots,
+  })
+  return { reach, close: () => agents.close() }
+}

@@ -55,6 +55,15 @@ afterAll(async () => {
 })
 
 describe('a dump', () => {
+  test('leaves out the catalogue of import sources, which is read again, and keeps the sources', async () => {
+    const names = (await dump(source)).header.tables.map(({ name }) => name)
+    expect(names.filter(name => name.startsWith('import_')).sort()).toEqual([
+      'import_key',
+      'import_root',
+      'import_source',
+    ])
+  })
+
   test('loaded into another database is dumped the same again, and its next numbers go on', async () => {
     await source.db.query(
       `insert into backup (file_name, created_at, packages, files, encrypted, made_by, proof_failed)

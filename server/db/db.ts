@@ -1,6 +1,8 @@
+import { pipeline } from 'node:stream/promises'
 import knex, { type Knex } from 'knex'
 import type { PoolClient } from 'pg'
 import pg from 'pg'
+import copyStreams from 'pg-copy-streams'
 import { asUnavailable } from './database-unavailable.ts'
 
 // PostgreSQL's int8 (OID 20) arrives as text by default; every bigint here is a count, a size or a sequence below 2^53
@@ -30,6 +32,12 @@ export interface Queryable {
 /** Runs one transaction: everything in it is kept, or nothing. */
 export interface Tx extends Queryable {
   readonly inTransaction: true
+  /**
+   * Many rows at once. @param sql  `copy … from stdin`
+   * @param rows  in PostgreSQL's text format of COPY
+   * @returns how many there were
+   */
+  load(sql: string, rows: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<number>
 }
 
 export interface Db extends Queryable {
@@ -100,12 +108,19 @@ const gone = (error: unknown): never => {
 const ask = async (client: PoolClient, statement: Statement, params: readonly unknown[] = []): Promise<unknown[]> =>
   (await client.query({ ...statement, values: [...params] }).catch(gone)).rows
 
+async function load(client: PoolClient, sql: string, rows: Parameters<Tx['load']>[1]): Promise<number> {
+  const into = client.query(copyStreams.from(sql))
+  await pipeline(rows, into).catch(gone)
+  return into.rowCount
+}
+
 async function once<T>(client: PoolClient, work: (tx: Tx) => Promise<T>): Promise<T> {
   await ask(client, { text: 'begin' })
   try {
     const result = await work({
       ...queryable((statement, params) => ask(client, statement, params)),
       inTransaction: true,
+      load: (sql, rows) => load(client, sql, rows),
     })
     await ask(client, { text: 'commit' })
     return result

@@ -32,6 +32,7 @@ import { inventory } from './migrations/0031-inventory.ts'
 import { operations } from './migrations/0032-operations.ts'
 import { backupTargets } from './migrations/0033-backup-targets.ts'
 import { importSources } from './migrations/0034-import-sources.ts'
+import { catalogue } from './migrations/0035-catalogue.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -66,6 +67,7 @@ const MIGRATIONS: readonly Migration[] = [
   operations,
   backupTargets,
   importSources,
+  catalogue,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

@@ -62,6 +62,13 @@ export async function fetchWhole(fetch: FetchPath, path: RelPath, maxBytes: numb
 export const hexOf = (algorithm: string, bytes: Buffer | string): string =>
   createHash(algorithm).update(bytes).digest('hex')
 
+/** The digest of an entry: the same whether it stands last in its index or not. */
+export function digestOfEntry(text: Buffer): string {
+  let end = text.length
+  while (text[end - 1] === 0x0a) end -= 1
+  return hexOf('sha1', text.subarray(0, end))
+}
+
 /** The digests that are believed, by the length of their hexadecimal text. MD5 and SHA-1 are no longer safe. */
 const HEX_LENGTH = { sha256: 64, sha512: 128 } as const
 type Algorithm = keyof typeof HEX_LENGTH

@@ -49,8 +49,21 @@ export interface UpstreamPackage {
 export interface UpstreamEntry {
   /** SHA-1 of the entry's text, lower-case hex: shows what changed since the last read; not a check. */
   readonly digest: string
+  /** APT: the component whose index lists it; absent in flat repositories and elsewhere. */
+  readonly component?: string
   /** To be called before the next entry is asked for. @throws upstream_refused for an entry that breaks its rules */
   read(): UpstreamPackage
+}
+
+/** A package that a stream of an RPM module holds. */
+export interface ModulePackage {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  /** `nodejs:18` */
+  readonly module: string
+  /** Clients see packages of a default stream without asking for it. */
+  readonly isDefault: boolean
 }
 
 /** The facts that an upstream's root states. */
@@ -78,6 +91,11 @@ export interface Upstream {
    * @throws upstream_refused
    */
   entries(): AsyncGenerator<UpstreamEntry>
+  /**
+   * RPM: the packages that belong to modules. Those of streams that are no default are hidden from clients. Absent
+   * where there are no modules. @throws upstream_refused
+   */
+  modules?(): Promise<readonly ModulePackage[]>
 }
 
 /** Reads repositories of a format that others publish. Reads only, and only what `fetch` brings. */

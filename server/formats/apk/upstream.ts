@@ -14,7 +14,16 @@ import type {
   UpstreamRoot,
 } from '../upstream.ts'
 import { withoutEmpty, type Relations } from '../relations.ts'
-import { mustBeCountable, atMost, fetchWhole, hexOf, parsing, refuseUpstream, rethrow } from '../upstream-files.ts'
+import {
+  mustBeCountable,
+  atMost,
+  digestOfEntry,
+  fetchWhole,
+  hexOf,
+  parsing,
+  refuseUpstream,
+  rethrow,
+} from '../upstream-files.ts'
 import { digestOf, findMembers, hashOf } from './members.ts'
 import { complain } from './pkginfo.ts'
 import { parseDepends, parseProvides } from './relation.ts'
@@ -143,7 +152,7 @@ function* readIndex({ index, arch, path }: { index: Buffer; arch: string; path: 
     const bytes = index.subarray(from, end)
     from = end
     if (bytes.every(byte => byte === 0x0a)) continue
-    yield { digest: hexOf('sha1', bytes), read: () => parsing(path, () => packageOf(bytes.toString('utf8'), arch)) }
+    yield { digest: digestOfEntry(bytes), read: () => parsing(path, () => packageOf(bytes.toString('utf8'), arch)) }
   }
 }
 

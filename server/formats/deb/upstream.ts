@@ -13,6 +13,7 @@ import type {
 import {
   compressionOf,
   cutEntries,
+  digestOfEntry,
   fetchWhole,
   hexOf,
   isAlgorithm,
@@ -195,12 +196,16 @@ function packageOf(bytes: Buffer): UpstreamPackage {
   }
 }
 
-async function* readPackages({ fetch }: UpstreamPlace, forms: readonly IndexPromise[]): AsyncGenerator<UpstreamEntry> {
+async function* readPackages(
+  { fetch }: UpstreamPlace,
+  { forms, component }: { readonly forms: readonly IndexPromise[]; readonly component: string | undefined },
+): AsyncGenerator<UpstreamEntry> {
   const { path } = forms[0] ?? { path: 'Packages' }
   for await (const text of cutEntries(eitherForm(fetch, forms), path, '\n\n')) {
     if (trimBlanks(text.toString('latin1')).replaceAll('\n', '') === '') continue
     const whole = text.at(-1) === 0x0a ? text : Buffer.concat([text, Buffer.from('\n')])
-    yield { digest: hexOf('sha1', text), read: () => parsing(path, () => packageOf(whole)) }
+    const entry = { digest: digestOfEntry(text), read: () => parsing(path, () => packageOf(whole)) }
+    yield component === undefined ? entry : { ...entry, component }
   }
 }
 
@@ -234,12 +239,12 @@ export const debUpstream: UpstreamReader = {
     const indexes = foldersOf(release, place, suite).map(below => {
       const forms = parsing(signed.path, () => formsOf(release, { root: folder, folder: below }))
       if (forms.length === 0) refuseUpstream(signed.path, 'missing', `it names no ${below}Packages`)
-      return forms
+      return { forms, component: /^(.+)\/binary-[^/]+\/$/.exec(below)?.[1] }
     })
     return {
       roots: [root],
       async *entries() {
-        for (const forms of indexes) yield* readPackages(place, forms)
+        for (const index of indexes) yield* readPackages(place, index)
       },
     }
   },

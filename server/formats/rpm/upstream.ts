@@ -18,6 +18,7 @@ import {
   type Promised,
 } from '../upstream-files.ts'
 import { complain, sourceOf } from './describe.ts'
+import { readModules } from './modules.ts'
 import { createPrimaryParser, type PrimaryPackage } from './primary.ts'
 import { withoutEmpty, type Relations } from '../relations.ts'
 import { plainOf, providedOf, wholeNeedsOf } from './relation.ts'
@@ -72,28 +73,27 @@ function parseRepomd(text: string): Repomd {
 }
 
 /** A checksum and a size. @throws Malformed */
-function promiseOf(data: Data, of: readonly [checksum: string, size: string]): Promised {
+function promiseOf(data: Data, of: readonly [checksum: string, size: string], type: string): Promised {
   const [checksum, size] = of.map(name => data.get(name))
   const algorithm = checksum?.attributes.type ?? ''
   if (!isAlgorithm(algorithm))
-    return malformed(`it names primary by ${quote(algorithm)}; a SHA-256 or SHA-512 is needed`)
+    return malformed(`it names ${type} by ${quote(algorithm)}; a SHA-256 or SHA-512 is needed`)
   if (checksum === undefined || !isDigest(algorithm, checksum.text) || !/^\d{1,15}$/.test(size?.text ?? ''))
-    return malformed('it names primary without a whole checksum and a size')
+    return malformed(`it names ${type} without a whole checksum and a size`)
   return { algorithm, digest: checksum.text.toLowerCase(), size: Number(size?.text) }
 }
 
 /** @throws Malformed */
-function indexOf({ data }: Repomd): IndexPromise {
-  const primary = data.get('primary') ?? malformed('it names no primary')
-  const location = primary.get('location')?.attributes ?? {}
-  if (location['xml:base'] !== undefined) malformed('it names a primary that lies in another place (xml:base)')
+function indexOf(data: Data, type: string): IndexPromise {
+  const location = data.get('location')?.attributes ?? {}
+  if (location['xml:base'] !== undefined) malformed(`it names a file of ${type} that lies in another place (xml:base)`)
   const path = pathIn(REPOMD, location.href ?? '')
-  const isPacked = compressionOf(path) !== 'none' && primary.has('open-checksum') && primary.has('open-size')
+  const isPacked = compressionOf(path) !== 'none' && data.has('open-checksum') && data.has('open-size')
   return {
     path,
-    ...promiseOf(primary, ['checksum', 'size']),
+    ...promiseOf(data, ['checksum', 'size'], type),
     compression: compressionOf(path),
-    ...(isPacked ? { plain: promiseOf(primary, ['open-checksum', 'open-size']) } : {}),
+    ...(isPacked ? { plain: promiseOf(data, ['open-checksum', 'open-size'], type) } : {}),
   }
 }
 
@@ -188,19 +188,25 @@ function madeAt({ revision, data }: Repomd): Date | undefined {
   return Number.isFinite(seconds) ? new Date(seconds * 1000) : undefined
 }
 
-/** rpm-md repositories, as createrepo_c writes them. Delta packages and modules are not read. */
+/** rpm-md repositories, as createrepo_c writes them. Delta packages are not read. */
 export const rpmUpstream: UpstreamReader = {
   namesAddresses: true,
   async open(place): Promise<Upstream> {
     const { bytes, by } = await fetchRoot(place)
-    const { repomd, index } = parsing(REPOMD, () => {
+    const { repomd, index, modules } = parsing(REPOMD, () => {
       const parsed = parseRepomd(bytes.toString('utf8'))
-      return { repomd: parsed, index: indexOf(parsed) }
+      const [primary, modular] = ['primary', 'modules'].map(type => parsed.data.get(type))
+      return {
+        repomd: parsed,
+        index: indexOf(primary ?? malformed('it names no primary'), 'primary'),
+        modules: modular && indexOf(modular, 'modules'),
+      }
     })
     const at = madeAt(repomd)
     return {
       roots: [{ path: REPOMD, sha256: hexOf('sha256', bytes), signedBy: by, ...(at === undefined ? {} : { at }) }],
       entries: () => readPrimary(place, index),
+      ...(modules === undefined ? {} : { modules: () => readModules(place.fetch, modules) }),
     }
   },
 }

@@ -1,4 +1,4 @@
-import type { Alternatives, Provided, Relation } from '../core/relation.ts'
+import { printAlternatives, type Alternatives, type Provided, type Relation } from '../core/relation.ts'
 
 /** Operators of rpm's rich dependencies. `of` has their operands in order: `(a if b else c)` is `if` of a, b, c. */
 export interface Rich {
@@ -48,6 +48,41 @@ export interface Relations {
 export function relationsIn(need: Need | Operand): readonly Relation[] {
   if (isRich(need)) return need.of.flatMap(relationsIn)
   return 'name' in need ? [need] : need
+}
+
+/** `(a (>= 1) if b else c)`, for people. */
+export function printNeed(need: Need | Operand): string {
+  if (!isRich(need)) return printAlternatives('name' in need ? [need] : need)
+  const [first = '', second = '', third] = need.of.map(printNeed)
+  return need.rich === 'if' || need.rich === 'unless'
+    ? `(${first} ${need.rich} ${second}${third === undefined ? '' : ` else ${third}`})`
+    : `(${need.of.map(printNeed).join(` ${need.rich} `)})`
+}
+
+/** The most alternatives that `certainNeeds` makes of one expression. */
+const MAX_NEEDS = 64
+
+/** Every alternative of one side with every one of the other; none where that would be too many. */
+const eitherOf = (needs: readonly (readonly Alternatives[])[]): readonly Alternatives[] =>
+  needs.reduce((a, b) => (a.length * b.length > MAX_NEEDS ? [] : a.flatMap(one => b.map(other => [...one, ...other]))))
+
+/**
+ * What a need wants in any case, as alternatives that must all be met. Conditions (`if`, `unless`) may be false, so
+ * what hangs on one is left out; `without` keeps its first operand; an expression with very many alternatives gives none.
+ */
+export function certainNeeds(need: Need | Operand): readonly Alternatives[] {
+  if (!isRich(need)) return ['name' in need ? [need] : need]
+  switch (need.rich) {
+    case 'or':
+      return eitherOf(need.of.map(certainNeeds))
+    case 'without':
+      return need.of.slice(0, 1).flatMap(certainNeeds)
+    case 'and':
+    case 'with':
+      return need.of.flatMap(certainNeeds)
+    default:
+      return []
+  }
 }
 
 /** What stands before a name under which packages are found that come by themselves where it is installed. */

@@ -3,6 +3,7 @@ type Bench = (args: readonly string[]) => Promise<boolean | void>
 
 const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
   'backup': () => import('./backup.ts'),
+  'closures': () => import('./closures.ts'),
   'contents': () => import('./contents.ts'),
   'downloads': () => import('./downloads.ts'),
   'gate': () => import('./gate.ts'),

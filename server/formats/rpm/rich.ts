@@ -1,27 +1,14 @@
 import type { Alternatives, RelationOp } from '../../core/relation.ts'
 import { malformed, quote } from '../../lib/limited.ts'
-import { isRich, type Operand, type Rich } from '../relations.ts'
+import { certainNeeds, type Operand, type Rich } from '../relations.ts'
 import { parseBound, printEvr } from './version.ts'
 
-/** Needs that must all hold; none at all is true in any case. */
-type Needs = readonly Alternatives[]
-
-const TRUE: Needs = []
 /** The most alternatives that are kept. Longer dependencies are left out, not reported as missing. */
 const MAX_NEEDS = 64
 const MAX_DEPTH = 20
 
 const BOUNDS: readonly string[] = ['<', '<=', '=', '>=', '>']
 const isBound = (word: string): word is RelationOp => BOUNDS.includes(word)
-
-const all = (needs: readonly Needs[]): Needs => needs.flat()
-
-/** Every alternative of one side with every one of the other. */
-function any(needs: readonly Needs[]): Needs {
-  return needs.reduce((a, b) =>
-    a.length * b.length > MAX_NEEDS ? TRUE : a.flatMap(one => b.map(other => [...one, ...other])),
-  )
-}
 
 // rpm's own: the other blanks of Unicode are part of a name, and one that begins no word and ends every word would be
 // gone through for ever
@@ -102,27 +89,12 @@ export function readRich(text: string): Operand {
   return read
 }
 
-function certain(operand: Operand): Needs {
-  if (!isRich(operand)) return [[operand]]
-  switch (operand.rich) {
-    case 'or':
-      return any(operand.of.map(certain))
-    case 'without':
-      return operand.of.slice(0, 1).flatMap(certain)
-    case 'and':
-    case 'with':
-      return all(operand.of.map(certain))
-    default:
-      return TRUE
-  }
-}
-
 /**
  * What a rich dependency needs in any case, as needs with alternatives. Conditions (`if`, `unless`) may be false, so
  * what hangs on one is left out; `without` keeps its first operand.
  * @throws Malformed as `readRich`
  */
 export function parseRich(text: string): Alternatives[] {
-  const needs = certain(readRich(text))
+  const needs = certainNeeds(readRich(text))
   return needs.length > MAX_NEEDS ? [] : [...needs]
 }

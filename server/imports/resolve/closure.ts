@@ -30,13 +30,17 @@ export interface Root {
 }
 
 export interface Question {
-  /** Each is resolved for itself, on top of what the ones before it brought. */
+  /** Each is resolved for itself, on top of what the ones before it brought: two of them may exclude each other. */
   readonly roots: readonly Root[]
   /** The architecture of the machines. */
   readonly arch: string
-  /** What machines have anyway (the base set) and what is published already. */
-  readonly assumed: readonly Candidate[]
+  /** What every machine has: the base set, in the versions of the index. */
+  readonly base: readonly Candidate[]
+  /** What the repository has already; taken before anything is imported. */
+  readonly published: readonly Candidate[]
   readonly recommends: boolean
+  /** Machines have the upstream's own repositories too: the roots alone are imported, the rest is assumed. */
+  readonly onlyRoots?: true
 }
 
 /** A need that no package can meet together with the others. */
@@ -60,13 +64,15 @@ export interface Clash {
 
 /** The answer. A need that cannot be met is part of it, no error. */
 export interface Closure {
+  /** Which package each root is; none where no source has it. A name that others provide is one of those. */
+  readonly roots: readonly { readonly asked: Root; readonly package?: Candidate }[]
   /** What must be imported, each after what it depends on; cycles are entered at any place. */
   readonly packages: readonly Candidate[]
-  /** Those of the assumed packages that something in `packages` needs directly. */
+  /** Those of the base set and of the published packages that `packages` and the roots need, the latter whole. */
   readonly assumed: readonly Candidate[]
-  /** Empty when every root is there with all that it needs. */
   readonly unresolved: readonly Unresolved[]
   readonly conflicts: readonly Clash[]
+  /** True when every root is there with all that it needs: `unresolved` and `conflicts` are empty. */
   readonly satisfied: boolean
 }
 

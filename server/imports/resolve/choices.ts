@@ -1,0 +1,64 @@
+import type { Alternatives, Relation } from '../../core/relation.ts'
+import type { Candidate, Root, Universe } from './closure.ts'
+import { offers, type Rules } from './rules.ts'
+
+/** Which packages could meet a need, the client's first choice first. */
+export interface Choices {
+  of(alternatives: Alternatives): readonly Candidate[]
+  /** The package that a root asks for; several where only others provide its name. */
+  root(root: Root): readonly Candidate[]
+}
+
+/**
+ * What is published comes first, so that as little as possible is imported; then the newest of each name, alternative
+ * by alternative; then older versions, which a client takes that sees no newer one.
+ */
+export function createChoices(of: {
+  readonly universe: Universe
+  readonly published: Universe
+  readonly rules: Rules
+  readonly arch: string
+}): Choices {
+  const { universe, published, rules, arch } = of
+  const known = new WeakMap<Alternatives, readonly Candidate[]>()
+  const newest = new Map<string, Candidate | undefined>()
+  const fits = (one: Candidate): boolean => rules.fits(one, arch)
+
+  const newestOf = (name: string): Candidate | undefined => {
+    if (!newest.has(name)) newest.set(name, universe.named(name).find(fits))
+    return newest.get(name)
+  }
+  const meeting = (from: Universe, need: Relation): Candidate[] => {
+    const found = from.offering(need.name).filter(one => fits(one) && offers(one, need, rules, arch))
+    return found.length < 2 ? found : found.sort((a, b) => rules.prefer(a, b, need))
+  }
+  const find = (alternatives: Alternatives): readonly Candidate[] => {
+    const all = alternatives.flatMap(need => meeting(universe, need))
+    return [
+      ...new Set([
+        ...alternatives.flatMap(need => meeting(published, need)),
+        ...all.filter(one => newestOf(one.name) === one),
+        ...all,
+      ]),
+    ]
+  }
+  const list = (alternatives: Alternatives): readonly Candidate[] => {
+    const found = known.get(alternatives) ?? find(alternatives)
+    known.set(alternatives, found)
+    return found
+  }
+  return {
+    of: list,
+    root({ name, version }) {
+      const isAsked = (one: Candidate): boolean =>
+        fits(one) && (version === undefined || rules.compareVersions(one.version, version) === 0)
+      const [here, there] = [published.named(name).find(isAsked), universe.named(name).find(isAsked)]
+      const best =
+        here !== undefined && (there === undefined || rules.compareVersions(here.version, there.version) >= 0)
+          ? here
+          : there
+      if (best !== undefined) return [best]
+      return version === undefined ? list([{ name }]) : []
+    },
+  }
+}

@@ -319,6 +319,8 @@ export const ERRORS = {
   mail_failed: [502, 'The mail server {server} did not take the mail: {why}.'],
   // trees of others
   upstream_refused: [502, 'The upstream repository is refused: {path}: {why}.'],
+  bad_import_key: [422, 'The key is refused: {why}.'],
+  import_key_not_found: [404, 'There is no key {name} for repositories of others.'],
   tree_refused: [422, 'The directory {folder} is not read as a repository: {why}.'],
   // review
   missing_decision: [422, 'The field decision is missing. It is one of {decisions}.'],

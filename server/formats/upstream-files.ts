@@ -4,6 +4,7 @@ import { relPath, type RelPath } from '../core/identity.ts'
 import { unpack } from '../lib/decompress.ts'
 import type { Compression } from '../lib/packed.ts'
 import { Malformed, printBytes } from '../lib/limited.ts'
+import type { NotSigned } from '../signing/trusted-keys.ts'
 import type { FetchPath } from './upstream.ts'
 
 /** Why an upstream is refused, as a word for programs. */
@@ -22,6 +23,11 @@ export type UpstreamFault =
 /** @throws upstream_refused, always */
 export function refuseUpstream(path: string, fault: UpstreamFault, why: string, cause?: unknown): never {
   return fail('upstream_refused', { path, fault, why }, cause)
+}
+
+/** @throws upstream_refused, always: no trusted key signed it, or one did at a time that is not yet here */
+export function refuseUnsigned(path: string, { why, isAhead }: NotSigned): never {
+  return refuseUpstream(path, isAhead === true ? 'not_yet_valid' : 'untrusted', why)
 }
 
 /** Rethrows a reader's error; Malformed bytes become a refusal of the upstream. */

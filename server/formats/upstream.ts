@@ -1,5 +1,5 @@
 import type { PackageIdentity, RelPath } from '../core/identity.ts'
-import type { TrustedKeys } from '../signing/trusted-keys.ts'
+import type { NotSigned, SignedBy, TrustedKeys } from '../signing/trusted-keys.ts'
 import type { Relations } from './relations.ts'
 
 /**
@@ -102,6 +102,11 @@ export interface Upstream {
 export interface UpstreamReader {
   /** Its index names addresses, in which characters are encoded already. Absent: names of files. */
   readonly namesAddresses?: true
+  /**
+   * Checks the signature that a package itself carries, and that it covers all of its bytes: what stands in for a
+   * vendor's unsigned root. @throws Malformed for a package that is damaged
+   */
+  verifyPackage?(path: string, keys: TrustedKeys): Promise<{ readonly by: SignedBy } | NotSigned>
   /** Where the index has only this digest of a package: the SHA-1 of the file's control member. @throws Malformed */
   controlSha1?(path: string): Promise<string>
   /** Fetches and verifies the root. @throws upstream_refused, which says what did not verify */

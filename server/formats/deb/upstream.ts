@@ -20,6 +20,7 @@ import {
   isDigest,
   parsing,
   readIndex,
+  refuseUnsigned,
   refuseUpstream,
   type IndexPromise,
   type Promised,
@@ -83,7 +84,7 @@ async function fetchRelease({ fetch, keys, unsigned }: UpstreamPlace, folder: st
   const whole = await fetchWhole(fetch, inRelease, MAX_ROOT)
   if (whole !== undefined) {
     const read = await keys.clearsigned(whole)
-    if ('why' in read) return refuseUpstream(inRelease, 'untrusted', read.why)
+    if ('why' in read) return refuseUnsigned(inRelease, read)
     return { path: inRelease, bytes: whole, ...read }
   }
   const bytes = await fetchWhole(fetch, release, MAX_ROOT)
@@ -95,7 +96,7 @@ async function fetchRelease({ fetch, keys, unsigned }: UpstreamPlace, folder: st
       ? { ...signed, by: [] }
       : refuseUpstream(release, 'unsigned', 'there is neither InRelease nor Release.gpg beside it')
   const read = await keys.detached(bytes, detached)
-  return 'why' in read ? refuseUpstream(release, 'untrusted', read.why) : { ...signed, ...read }
+  return 'why' in read ? refuseUnsigned(release, read) : { ...signed, ...read }
 }
 
 function dateOf({ fields }: Release, name: string): Date | undefined {

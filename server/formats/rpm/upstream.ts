@@ -13,10 +13,12 @@ import {
   parsing,
   pathIn,
   readIndex,
+  refuseUnsigned,
   refuseUpstream,
   type IndexPromise,
   type Promised,
 } from '../upstream-files.ts'
+import { verifyRpm } from './verify.ts'
 import { complain, sourceOf } from './describe.ts'
 import { readModules } from './modules.ts'
 import { createPrimaryParser, type PrimaryPackage } from './primary.ts'
@@ -178,7 +180,7 @@ async function fetchRoot({ fetch, keys, unsigned }: UpstreamPlace): Promise<{ by
   const signature = await fetchWhole(fetch, SIGNATURE, MAX_ROOT)
   if (signature === undefined) return refuseUpstream(REPOMD, 'unsigned', 'there is no repomd.xml.asc beside it')
   const read = await keys.detached(bytes, signature)
-  return 'why' in read ? refuseUpstream(REPOMD, 'untrusted', read.why) : { bytes, by: read.by }
+  return 'why' in read ? refuseUnsigned(REPOMD, read) : { bytes, by: read.by }
 }
 
 /** When it was made: its revision, or its youngest file, where those are seconds since 1970. */
@@ -191,6 +193,7 @@ function madeAt({ revision, data }: Repomd): Date | undefined {
 /** rpm-md repositories, as createrepo_c writes them. Delta packages are not read. */
 export const rpmUpstream: UpstreamReader = {
   namesAddresses: true,
+  verifyPackage: verifyRpm,
   async open(place): Promise<Upstream> {
     const { bytes, by } = await fetchRoot(place)
     const { repomd, index, modules } = parsing(REPOMD, () => {

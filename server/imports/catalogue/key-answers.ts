@@ -31,6 +31,7 @@ export function noting(keys: TrustedKeys): { readonly keys: TrustedKeys; readonl
       clearsigned: async document => note(nameOf('clearsigned', [document]), await keys.clearsigned(document)),
       detached: async (bytes, signature) =>
         note(nameOf('detached', [bytes, signature]), await keys.detached(bytes, signature)),
+      embedded: async (bytes, joined) => note(nameOf('embedded', [bytes, joined]), await keys.embedded(bytes, joined)),
       rsa: (bytes, list) => note(nameOf('rsa', [bytes, ...signatures(list)]), keys.rsa(bytes, list)),
     },
   }
@@ -45,6 +46,7 @@ export function answering(answers: readonly KeyAnswer[]): TrustedKeys {
   return {
     clearsigned: document => Promise.resolve(find('clearsigned', [document])),
     detached: (bytes, signature) => Promise.resolve(find('detached', [bytes, signature])),
+    embedded: (bytes, joined) => Promise.resolve(find('embedded', [bytes, joined])),
     rsa: (bytes, list) => find('rsa', [bytes, ...signatures(list)]),
   }
 }

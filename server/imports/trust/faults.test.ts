@@ -9,7 +9,7 @@ import { writeAptTree, type AptTreeOptions } from '../../../test/support/upstrea
 import { deb } from '../../formats/deb/index.ts'
 import { trustKeys } from '../../signing/trusted-keys.ts'
 import { judgeRoot } from './judge.ts'
-import { stateOf } from './states.ts'
+import { troubleOf } from '../catalogue/outcome.ts'
 
 const now = new Date('2026-11-21T12:00:00Z')
 const DAY = 86_400_000
@@ -62,16 +62,14 @@ async function read(remembered: { at?: Date; origin?: string; codename?: string 
       components: ['main'],
       archs: ['amd64'],
     })
-    const [root] = opened?.roots ?? []
-    if (root === undefined) throw new Error('no root')
-    const judged = judgeRoot(remembered, root, { source: { security: false, kind: 'http', signed: true }, now })
-    if (judged.verdict === 'refused') return judged.state
+    const refusal = judgeRoot(remembered, opened?.roots ?? [], { signed: true })
+    if (refusal !== undefined) return refusal.state
     isIndex = true
     const found = []
     for await (const entry of opened?.entries() ?? []) found.push(entry.read().identity.version)
     return found
   } catch (error) {
-    return stateOf(error, { now, isIndex }).state
+    return troubleOf(error, { inRoot: !isIndex, tried: { failures: 0, missing_since: null }, now }).state
   }
 }
 

@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../core/errors.ts'
 import { relPath } from '../../core/identity.ts'
 import type { UpstreamRoot } from '../../formats/upstream.ts'
 import { SYNC_STATES, type SyncState } from '../source.ts'
-import { isClockSuspect, joinRoots, judgeRoot } from './judge.ts'
-import { describeState, stateOf } from './states.ts'
+import { isClockSuspect, judgeRoot, notesOf } from './judge.ts'
+import { describeState } from './states.ts'
 
 const now = new Date('2026-11-21T12:00:00Z')
 const at = (text: string): Date => new Date(`2026-${text}T00:00:00Z`)
-const source = { security: false, kind: 'http', signed: true } as const
 const root: UpstreamRoot = {
   path: relPath('dists/bookworm/InRelease'),
   sha256: 'b',
@@ -17,61 +15,46 @@ const root: UpstreamRoot = {
   origin: 'Debian',
   codename: 'bookworm',
 }
-const known = { sha256: 'a', at: at('11-19'), origin: 'Debian', codename: 'bookworm' }
+const known = { at: at('11-19'), origin: 'Debian', codename: 'bookworm' }
+const signed = { signed: true }
 
 describe('a root that verified', () => {
-  test('is new, or the same as before', () => {
-    expect(judgeRoot({}, root, { source, now })).toEqual({ verdict: 'new', notes: [] })
-    expect(judgeRoot(known, root, { source, now })).toEqual({ verdict: 'new', notes: [] })
-    expect(judgeRoot({ ...known, sha256: 'b' }, root, { source, now })).toEqual({ verdict: 'same', notes: [] })
+  test('is read where it is the first, as new as the one before, or newer', () => {
+    for (const remembered of [{}, known, { ...known, at: root.at }])
+      expect(judgeRoot(remembered, [root], signed)).toBeUndefined()
   })
 
-  test('that is older than the one before is refused, unless an admin accepts it once', () => {
+  test('that is older than the one before is refused', () => {
     const older = { ...root, at: at('11-18') }
-    expect(judgeRoot(known, older, { source, now })).toMatchObject({ verdict: 'refused', state: 'replayed' })
-    expect(judgeRoot(known, { ...root, at: undefined } as never, { source, now })).toMatchObject({ state: 'replayed' })
-    expect(judgeRoot(known, older, { source, now, accepted: ['older'] })).toMatchObject({ verdict: 'new' })
+    const { at: _, ...dateless } = root
+    for (const one of [older, dateless]) expect(judgeRoot(known, [one], signed)).toMatchObject({ state: 'replayed' })
     // nobody vouches for the date of an unsigned one
-    expect(judgeRoot(known, older, { source: { ...source, signed: false }, now })).toMatchObject({ verdict: 'new' })
+    expect(judgeRoot(known, [older], { signed: false })).toBeUndefined()
   })
 
-  test('of another owner or release is refused, unless an admin accepts it once', () => {
-    for (const changed of [{ origin: 'Evil' }, { codename: 'trixie' }]) {
-      const judged = judgeRoot(known, { ...root, ...changed }, { source, now })
-      expect(judged).toMatchObject({ verdict: 'refused', state: 'origin_changed' })
-      expect(judgeRoot(known, { ...root, ...changed }, { source, now, accepted: ['origin'] })).toMatchObject({
-        verdict: 'new',
-      })
-    }
+  test('of another owner or release is refused', () => {
+    for (const changed of [{ origin: 'Evil' }, { codename: 'trixie' }])
+      expect(judgeRoot(known, [{ ...root, ...changed }], signed)).toMatchObject({ state: 'origin_changed' })
+    const { codename: _, ...unnamed } = root
+    expect(judgeRoot({ codename: 'stable' }, [{ ...unnamed, suite: 'stable' }], signed)).toBeUndefined()
+    expect(judgeRoot(known, [unnamed], signed)).toMatchObject({ state: 'origin_changed' })
+  })
+})
+
+describe('a source that is well', () => {
+  const http = { security: true, kind: 'http' } as const
+  test('has a note where its security updates stand still for more than ten days', () => {
+    expect(notesOf({ at: at('11-01') }, http, now)).toEqual([
+      expect.stringContaining('Nothing has changed there since 2026-11-01'),
+    ])
+    expect(notesOf({ at: at('11-20') }, http, now)).toEqual([])
+    expect(notesOf({ at: at('11-01') }, { ...http, security: false }, now)).toEqual([])
   })
 
-  test('of security updates that stands still for more than ten days has a note', () => {
-    const still = { ...root, sha256: 'a', at: at('11-01') }
-    expect(judgeRoot(known, still, { source: { ...source, security: true }, now })).toMatchObject({
-      verdict: 'same',
-      notes: [expect.stringContaining('Nothing has changed there since 2026-11-01')],
-    })
-    expect(judgeRoot(known, still, { source, now }).verdict).toBe('same')
-  })
-
-  test('past its end that was accepted has a note, and one of a medium says so', () => {
-    const ended = { ...root, validUntil: at('11-10') }
-    expect(judgeRoot({}, ended, { source, now })).toMatchObject({
-      notes: [expect.stringContaining('accepted all the same')],
-    })
-    expect(judgeRoot({}, ended, { source: { ...source, kind: 'tree' }, now })).toMatchObject({
-      notes: [expect.stringContaining('the medium is older')],
-    })
-  })
-
-  test('of several architectures is one', () => {
-    const other = { ...root, sha256: 'c', signedBy: ['KEY', 'OTHER'] }
-    expect(joinRoots([root, other], text => `hash of ${text}`)).toMatchObject({
-      sha256: 'hash of b\nc',
-      signedBy: ['KEY', 'OTHER'],
-    })
-    expect(joinRoots([root], () => '')).toBe(root)
-    expect(joinRoots([], () => '')).toBeUndefined()
+  test('has a note past its end, and a medium says that it is old', () => {
+    const held = { at: at('11-01'), validUntil: at('11-08') }
+    expect(notesOf(held, http, now)).toEqual([expect.stringContaining('were valid until 2026-11-08')])
+    expect(notesOf(held, { ...http, kind: 'tree' }, now)).toEqual([expect.stringContaining('the medium is older')])
   })
 })
 
@@ -87,14 +70,6 @@ test('every state has its own sentence, and one that fails says what to do', () 
   expect(new Set(said).size).toBe(SYNC_STATES.length)
   for (const [at_, sentence] of said.entries()) {
     expect(sentence).toMatch(/^[A-Z].*the detail\..*/)
-    if (SYNC_STATES[at_] !== 'ok') expect(sentence).toMatch(/the detail\. .*\.$/)
+    if (!['ok', 'never'].includes(SYNC_STATES[at_] ?? '')) expect(sentence).toMatch(/the detail\. .*\.$/)
   }
-})
-
-test('a root that is not there is gone after three days, and not before', () => {
-  const error = new AppError('upstream_refused', { path: 'InRelease', fault: 'missing', why: 'it is not there' })
-  expect(stateOf(error, { now })).toMatchObject({ state: 'unreachable', isMissing: true })
-  expect(stateOf(error, { now, missingSince: at('11-19') })).toMatchObject({ state: 'unreachable' })
-  expect(stateOf(error, { now, missingSince: at('11-18') })).toMatchObject({ state: 'gone' })
-  expect(stateOf(error, { now, missingSince: at('11-01'), isIndex: true })).toMatchObject({ state: 'mirror_syncing' })
 })

@@ -1,87 +1,80 @@
+import type { Db } from '../../db/db.ts'
 import type { UpstreamRoot } from '../../formats/upstream.ts'
+import type { JudgeRoots } from '../catalogue/reach.ts'
 import type { Source, SyncState } from '../source.ts'
+import { describeState } from './states.ts'
 
 /** What is known of the root whose packages the catalogue holds. Everything is absent before the first time. */
 export interface RememberedRoot {
-  readonly sha256?: string | undefined
   readonly at?: Date | undefined
   readonly origin?: string | undefined
+  /** Its codename, or its suite where it has none. */
   readonly codename?: string | undefined
 }
 
-/** A root that verified, compared with the one before. */
-export type Judgement =
-  /** `notes`: what a person should know of it, in sentences. */
-  | { readonly verdict: 'same' | 'new'; readonly notes: readonly string[] }
-  | { readonly verdict: 'refused'; readonly state: SyncState; readonly detail: string }
-
-/** What an admin has looked at and accepts once. */
-export type Accepted = 'older' | 'origin'
+/** Why a root is not taken although its signature is good. */
+export interface Refusal {
+  readonly state: SyncState
+  readonly detail: string
+}
 
 const DAY_MS = 86_400_000
 const STILL_DAYS = 10
 const day = (at: Date): string => at.toISOString().slice(0, 10)
 
-/** The roots of a source as one: where each architecture has its own, all of them have to be what they were. */
-export function joinRoots(roots: readonly UpstreamRoot[], hash: (text: string) => string): UpstreamRoot | undefined {
-  const [first, ...others] = roots
-  if (first === undefined || others.length === 0) return first
+function factsOf(roots: readonly UpstreamRoot[]): RememberedRoot {
+  const times = roots.flatMap(({ at }) => (at === undefined ? [] : [at.getTime()]))
   return {
-    ...first,
-    sha256: hash(roots.map(({ sha256 }) => sha256).join('\n')),
-    signedBy: [...new Set(roots.flatMap(({ signedBy }) => signedBy))],
+    at: times.length === 0 ? undefined : new Date(Math.max(...times)),
+    origin: roots[0]?.origin,
+    codename: roots[0]?.codename ?? roots[0]?.suite,
   }
 }
 
-function notesOf(root: UpstreamRoot, { security, kind }: Pick<Source, 'security' | 'kind'>, now: Date): string[] {
-  const { at, validUntil } = root
+/**
+ * Replay, and whoever else answers under that address. Pure.
+ * @param remembered  an admin accepts an older or another root once by having this forgotten
+ * @returns undefined for roots that may be read
+ */
+export function judgeRoot(
+  remembered: RememberedRoot,
+  roots: readonly UpstreamRoot[],
+  { signed }: Pick<Source, 'signed'>,
+): Refusal | undefined {
+  const now = factsOf(roots)
+  const moved = (['origin', 'codename'] as const).find(
+    name => remembered[name] !== undefined && remembered[name] !== now[name],
+  )
+  if (moved !== undefined)
+    return {
+      state: 'origin_changed',
+      detail: `its ${moved} was ${remembered[moved] ?? ''} and is ${now[moved] ?? 'missing'}`,
+    }
+  // without a signature the date is anybody's word
+  if (!signed || remembered.at === undefined || (now.at !== undefined && now.at >= remembered.at)) return undefined
+  return {
+    state: 'replayed',
+    detail: `it was made at ${now.at?.toISOString() ?? 'no known time'}, the one before at ${remembered.at.toISOString()}`,
+  }
+}
+
+/** What a person should know of a source whose last synchronisation went well, in sentences. Pure. */
+export function notesOf(
+  held: { readonly at?: Date | undefined; readonly validUntil?: Date | undefined },
+  { security, kind }: Pick<Source, 'security' | 'kind'>,
+  now: Date,
+): readonly string[] {
+  const { at, validUntil } = held
   if (validUntil !== undefined && validUntil < now)
     return [
       kind === 'tree'
-        ? `These data were valid until ${day(validUntil)}: the medium is older than that. Newer security updates are missing.`
-        : `These data were valid until ${day(validUntil)} and are accepted all the same, as this source is set up.`,
+        ? `These data were valid until ${day(validUntil)}: the medium is older. Later security updates are not on it.`
+        : `These data were valid until ${day(validUntil)}. Synchronise again; look at the mirror if that stays.`,
     ]
-  const days = at === undefined ? 0 : (now.getTime() - at.getTime()) / DAY_MS
-  return security && at !== undefined && days > STILL_DAYS
-    ? [
-        `Nothing has changed there since ${day(at)}, which is unusual for security updates. Compare it with another mirror.`,
-      ]
+  const isStill = at !== undefined && now.getTime() - at.getTime() > STILL_DAYS * DAY_MS
+  return security && isStill && kind === 'http'
+    ? [`Nothing has changed there since ${day(at)}, which is unusual for security updates. Look at another mirror.`]
     : []
-}
-
-/** Replay, and whoever else answers under that address. Pure. */
-export function judgeRoot(
-  remembered: RememberedRoot,
-  root: UpstreamRoot,
-  given: {
-    readonly source: Pick<Source, 'security' | 'kind' | 'signed'>
-    readonly now: Date
-    readonly accepted?: readonly Accepted[]
-  },
-): Judgement {
-  const { source, now, accepted = [] } = given
-  if (remembered.sha256 === root.sha256) return { verdict: 'same', notes: notesOf(root, source, now) }
-  const moved = (['origin', 'codename'] as const).find(
-    name => remembered[name] !== undefined && remembered[name] !== root[name],
-  )
-  if (moved !== undefined && !accepted.includes('origin'))
-    return {
-      verdict: 'refused',
-      state: 'origin_changed',
-      detail: `its ${moved} was ${remembered[moved] ?? ''} and is ${root[moved] ?? 'missing'}`,
-    }
-  // without a signature the date is anybody's word
-  const isOlder =
-    source.signed &&
-    remembered.at !== undefined &&
-    (root.at === undefined || root.at.getTime() < remembered.at.getTime())
-  if (isOlder && !accepted.includes('older'))
-    return {
-      verdict: 'refused',
-      state: 'replayed',
-      detail: `it was made at ${root.at?.toISOString() ?? 'no known time'}, and the one known here at ${remembered.at?.toISOString() ?? ''}`,
-    }
-  return { verdict: 'new', notes: notesOf(root, source, now) }
 }
 
 /** States that a wrong clock of this machine gives everything. */
@@ -94,4 +87,21 @@ const OF_CLOCKS: ReadonlySet<SyncState> = new Set(['expired', 'not_yet_valid'])
 export function isClockSuspect(states: readonly SyncState[]): boolean {
   const dated = states.filter(state => OF_CLOCKS.has(state)).length
   return dated >= 3 && dated * 2 >= states.length
+}
+
+/** Judges by what the database remembers of a source. */
+export function createJudge(db: Db): JudgeRoots {
+  return async ({ id, signed }, roots) => {
+    const row = await db.first<{ at: Date | null; origin: string | null; codename: string | null }>(
+      'select at, origin, codename from import_root where source_id = $1',
+      [id],
+    )
+    const remembered = {
+      at: row?.at ?? undefined,
+      origin: row?.origin ?? undefined,
+      codename: row?.codename ?? undefined,
+    }
+    const refusal = judgeRoot(remembered, roots, { signed })
+    return refusal && { state: refusal.state, said: describeState(refusal.state, refusal.detail) }
+  }
 }

@@ -322,6 +322,17 @@ export const ERRORS = {
   bad_import_key: [422, 'The key is refused: {why}.'],
   import_key_not_found: [404, 'There is no key {name} for repositories of others.'],
   tree_refused: [422, 'The directory {folder} is not read as a repository: {why}.'],
+  catalogue_empty: [
+    424,
+    'No source was ever synchronised, so nothing is known of packages elsewhere. A maintainer starts it with POST /import/sync/start.',
+  ],
+  source_not_synchronised: [
+    424,
+    'The source {source} was never synchronised, so nothing is known of its packages. A maintainer starts it with POST /import/sync/start/{source}.',
+  ],
+  source_not_found: [404, 'There is no source {source}.'],
+  bad_sync_target: [400, 'There is no source {target}, and it is none of {known}.'],
+  search_too_slow: [503, 'The search took too long. Type more letters, or try again when the database is less busy.'],
   // review
   missing_decision: [422, 'The field decision is missing. It is one of {decisions}.'],
   bad_decision: [422, '{field}: {why}.'],

@@ -5,7 +5,7 @@ import { unpack } from '../lib/decompress.ts'
 import type { Compression } from '../lib/packed.ts'
 import { Malformed, printBytes } from '../lib/limited.ts'
 import type { NotSigned } from '../signing/trusted-keys.ts'
-import type { FetchPath } from './upstream.ts'
+import type { FetchPath, PackageNotes } from './upstream.ts'
 
 /** Why an upstream is refused, as a word for programs. */
 export type UpstreamFault =
@@ -67,6 +67,18 @@ export async function fetchWhole(fetch: FetchPath, path: RelPath, maxBytes: numb
 
 export const hexOf = (algorithm: string, bytes: Buffer | string): string =>
   createHash(algorithm).update(bytes).digest('hex')
+
+/** Notes from texts of an index, of which empty ones say nothing. @param unit  of the installed size, in bytes */
+export function notesOf(
+  texts: Readonly<Record<'homepage' | 'license' | 'maintainer' | 'installed_size', string | undefined>>,
+  unit = 1,
+): PackageNotes {
+  const { installed_size: size = '', ...words } = texts
+  return {
+    ...Object.fromEntries(Object.entries(words).filter(([, text]) => text !== undefined && text !== '')),
+    ...(/^\d{1,12}$/.test(size) ? { installed_size: Number(size) * unit } : {}),
+  }
+}
 
 /** The digest of an entry: the same whether it stands last in its index or not. */
 export function digestOfEntry(text: Buffer): string {

@@ -29,6 +29,15 @@ export interface UpstreamPlace {
   readonly archs?: readonly string[]
 }
 
+/** What an index says of a package for people. */
+export interface PackageNotes {
+  readonly homepage?: string
+  readonly license?: string
+  readonly maintainer?: string
+  /** Bytes on a machine. */
+  readonly installed_size?: number
+}
+
 /** A package as an upstream index lists it. Digests lower-case hex, those that the index has. */
 export interface UpstreamPackage {
   readonly identity: PackageIdentity
@@ -42,6 +51,7 @@ export interface UpstreamPackage {
   readonly source_version: string
   readonly summary: string
   readonly section?: string
+  readonly notes: PackageNotes
   readonly relations: Relations
 }
 

@@ -7,6 +7,7 @@ const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
   'contents': () => import('./contents.ts'),
   'downloads': () => import('./downloads.ts'),
   'gate': () => import('./gate.ts'),
+  'import-search': () => import('./import-search.ts'),
   'import-sync': () => import('./import-sync.ts'),
   'match': () => import('./match.ts'),
   'publish': async () => ({ run: args => everyFormat(args) }),

@@ -66,6 +66,7 @@ async function enter(
       ...{ source, source_version, summary },
       relations: relationsOf(about),
       ...(section === undefined ? {} : { section }),
+      notes: {},
     }
     const sortKey = format.versionKey(identity.version)
     const path = format.poolName(identity, source, 'main')
@@ -188,6 +189,7 @@ export function testUpstreamContract(samples: UpstreamSamples): void {
             ? { controlSha1: expect.stringMatching(/^[0-9a-f]{40}$/) as unknown }
             : {}),
           relations: expect.objectContaining(expected.relations) as unknown,
+          notes: expect.any(Object) as unknown,
         })),
       )
       for (const [at, { entry }] of own.entries()) expect([entry.arch, arch]).toContain(found[at]?.identity.arch)

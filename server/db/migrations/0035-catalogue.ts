@@ -42,6 +42,7 @@ export const catalogue: Migration = {
       source text not null,
       source_version text not null,
       relations jsonb not null,
+      notes jsonb not null,
       -- RPM: the stream of a module that it belongs to, and whether clients see it only when they ask for that
       module text,
       hidden boolean not null default false,

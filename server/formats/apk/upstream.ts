@@ -20,6 +20,7 @@ import {
   digestOfEntry,
   fetchWhole,
   hexOf,
+  notesOf,
   parsing,
   refuseUpstream,
   rethrow,
@@ -139,6 +140,12 @@ function packageOf(text: string, arch: string): UpstreamPackage {
     source: fields.get('o') ?? name,
     source_version: version,
     summary: fields.get('T') ?? '',
+    notes: notesOf({
+      homepage: fields.get('U'),
+      license: fields.get('L'),
+      maintainer: fields.get('m'),
+      installed_size: fields.get('I'),
+    }),
     relations: relationsOf(fields),
   }
 }

@@ -18,6 +18,7 @@ import {
   hexOf,
   isAlgorithm,
   isDigest,
+  notesOf,
   parsing,
   readIndex,
   refuseUnsigned,
@@ -193,6 +194,15 @@ function packageOf(bytes: Buffer): UpstreamPackage {
     source_version,
     summary,
     ...(section === undefined ? {} : { section }),
+    notes: notesOf(
+      {
+        homepage: valueOf(paragraph, 'homepage'),
+        license: undefined,
+        maintainer: valueOf(paragraph, 'maintainer'),
+        installed_size: valueOf(paragraph, 'installed-size'),
+      },
+      1024,
+    ),
     relations: relationsOf(paragraph),
   }
 }

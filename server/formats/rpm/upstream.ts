@@ -10,6 +10,7 @@ import {
   hexOf,
   isAlgorithm,
   isDigest,
+  notesOf,
   parsing,
   pathIn,
   readIndex,
@@ -144,6 +145,12 @@ function packageOf({ texts, attributes, lists, files }: PrimaryPackage): Upstrea
     ...sourceOf({ sourcerpm: texts.get('rpm:sourcerpm') ?? '', version, release }, name),
     summary: texts.get('summary') ?? '',
     ...(section === '' ? {} : { section }),
+    notes: notesOf({
+      homepage: texts.get('url'),
+      license: texts.get('rpm:license'),
+      maintainer: texts.get('packager') || texts.get('rpm:vendor'),
+      installed_size: attributes.get('size')?.installed,
+    }),
     relations: relationsOf({ lists, files }, identity),
   }
 }

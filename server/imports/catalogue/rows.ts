@@ -27,7 +27,7 @@ export function kept(
 
 /** The columns of `packageRow`, in its order. */
 export const PACKAGE_COLUMNS =
-  'id, source_id, component, name, version, arch, section, summary, size, sha256, sha512, control, path, source, source_version, relations, digest'
+  'id, source_id, component, name, version, arch, section, summary, size, sha256, sha512, control, path, source, source_version, relations, notes, digest'
 /** The columns of `capabilityRows`. */
 export const CAPABILITY_COLUMNS = 'name, source_id, package_id'
 /** The columns of `moduleRow`. */
@@ -86,6 +86,7 @@ export function packageRow(one: UpstreamPackage, { id, sourceId, component, dige
     source,
     one.source_version,
     json(one.relations),
+    json(one.notes),
     bytes(digest),
   ])
 }

@@ -1,3 +1,4 @@
+import { IMPORT_ERRORS } from './import-errors.ts'
 /**
  * Every way a request can be refused: code → [status, message]. `{placeholders}` are filled from the facts, and the
  * compiler knows which facts a code needs. Only `http/problem.ts` reads the status.
@@ -317,22 +318,6 @@ export const ERRORS = {
   ],
   mail_not_configured: [422, 'No mail can be sent: {why}. An admin sets it in the settings section email.'],
   mail_failed: [502, 'The mail server {server} did not take the mail: {why}.'],
-  // trees of others
-  upstream_refused: [502, 'The upstream repository is refused: {path}: {why}.'],
-  bad_import_key: [422, 'The key is refused: {why}.'],
-  import_key_not_found: [404, 'There is no key {name} for repositories of others.'],
-  tree_refused: [422, 'The directory {folder} is not read as a repository: {why}.'],
-  catalogue_empty: [
-    424,
-    'No source was ever synchronised, so nothing is known of packages elsewhere. A maintainer starts it with POST /import/sync/start.',
-  ],
-  source_not_synchronised: [
-    424,
-    'The source {source} was never synchronised, so nothing is known of its packages. A maintainer starts it with POST /import/sync/start/{source}.',
-  ],
-  source_not_found: [404, 'There is no source {source}.'],
-  bad_sync_target: [400, 'There is no source {target}, and it is none of {known}.'],
-  search_too_slow: [503, 'The search took too long. Type more letters, or try again when the database is less busy.'],
   // review
   missing_decision: [422, 'The field decision is missing. It is one of {decisions}.'],
   bad_decision: [422, '{field}: {why}.'],
@@ -354,6 +339,7 @@ export const ERRORS = {
     'The vulnerability data are older than what is loaded: {why}. Send force=true to load them anyway.',
   ],
   import_running: [409, 'Vulnerability data are being imported already. Wait until that is done.'],
+  ...IMPORT_ERRORS,
 } as const satisfies Record<string, readonly [number, string]>
 
 export type ErrorCode = keyof typeof ERRORS

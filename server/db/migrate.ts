@@ -33,6 +33,7 @@ import { operations } from './migrations/0032-operations.ts'
 import { backupTargets } from './migrations/0033-backup-targets.ts'
 import { importSources } from './migrations/0034-import-sources.ts'
 import { catalogue } from './migrations/0035-catalogue.ts'
+import { importGroups } from './migrations/0036-import-groups.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -68,6 +69,7 @@ const MIGRATIONS: readonly Migration[] = [
   backupTargets,
   importSources,
   catalogue,
+  importGroups,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

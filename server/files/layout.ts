@@ -26,6 +26,7 @@ import { relPath } from '../core/identity.ts'
  *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json   distributions.json
  *     ├── .reserve                                 room that is given back when the disk is full
  *     └── .secrets/   .pg/   gpg.key   .running   .replicas/   who runs on it (`files/root-lock.ts`, `joined-root.ts`)
+ *         .imports/<digest>   packages of other repositories on their way here, also halves of them
  *         .rebuilding     the database is being made again from the manifests; the next start goes on with it
  *
  * Served over HTTP, by `http/trees.ts` or nginx: what lies in `apt/`, `rpm/`, `apk/`, the files by digest, and
@@ -41,6 +42,8 @@ export interface Layout {
   readonly trees: string
   readonly shards: string
   readonly incoming: string
+  /** Package files of other repositories, by their digests, until they pass the gate; halves stay for a day. */
+  readonly imports: string
   readonly audit: string
   readonly keyring: string
   readonly security: string
@@ -110,6 +113,7 @@ export function createLayout(root: string, folderOf: TreeFolder): Layout {
     trees: at('trees'),
     shards: at('trees', '.shards'),
     incoming: at('incoming'),
+    imports: at('.imports'),
     audit: at('audit'),
     keyring: at('keyring'),
     security: at('security'),

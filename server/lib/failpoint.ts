@@ -37,6 +37,8 @@ export const RARE_FAILPOINTS = [
   'restore:between-places',
   'target:after-blob',
   'target:before-snapshot',
+  'import:after-item',
+  'import:planned',
 ] as const
 export type Failpoint = (typeof FAILPOINTS)[number] | (typeof RARE_FAILPOINTS)[number]
 

@@ -221,6 +221,10 @@ export interface FactsOf {
   'job.cancelled': { readonly job: string; readonly work: string }
   /** The file that kept room on the disk. */
   'reserve.given_back': { readonly bytes: number }
+  // packages of others
+  'import.asked': { readonly packages: Names; readonly group: string; readonly job: string }
+  'import.group_deleted': { readonly group: string; readonly removed: number; readonly kept: number }
+  'dockerfile.read': { readonly names: number; readonly importable: number }
   'support.bundle': { readonly file: string }
   // machines
   'machine.added': { readonly client: number; readonly hostname: string; readonly connection: string }

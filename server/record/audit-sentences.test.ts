@@ -425,6 +425,24 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
     ],
   ],
   'job.run': [[{ kind: 'job.run', job: 'enrich', work: 'Enrich findings' }, 'Enrich findings.']],
+  'import.asked': [
+    [
+      { kind: 'import.asked', packages: ['nginx', 'curl'], group: 'web', job: '12345678' },
+      'An import of nginx, curl into the group web was asked for (job 12345678).',
+    ],
+  ],
+  'import.group_deleted': [
+    [
+      { kind: 'import.group_deleted', group: 'web', removed: 3, kept: 1 },
+      'The import group web was removed, with 3 packages; 1 stay.',
+    ],
+  ],
+  'dockerfile.read': [
+    [
+      { kind: 'dockerfile.read', names: 3, importable: 2 },
+      'A Dockerfile was read: it installs 3 packages, of which 2 can be imported.',
+    ],
+  ],
   'reserve.given_back': [
     [{ kind: 'reserve.given_back', bytes: 256 * 1024 ** 2 }, 'The reserve on the disk was given back, 256 MB.'],
   ],

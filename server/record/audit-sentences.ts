@@ -213,6 +213,12 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'backup.undone': ({ restored_at: at }) => `Back to what was before the restore of ${at}.`,
   'job.run': ({ work }) => `${work}.`,
   'job.cancelled': ({ job, work }) => `${work} (job ${job}).`,
+  'import.asked': ({ packages, group, job }) =>
+    `An import of ${list(packages)} into the group ${group} was asked for (job ${job}).`,
+  'import.group_deleted': ({ group, removed, kept }) =>
+    `The import group ${group} was removed, with ${removed} packages; ${kept} stay.`,
+  'dockerfile.read': ({ names, importable }) =>
+    `A Dockerfile was read: it installs ${names} packages, of which ${importable} can be imported.`,
   'reserve.given_back': ({ bytes }) => `The reserve on the disk was given back, ${Math.floor(bytes / 1024 ** 2)} MB.`,
   'support.bundle': ({ file }) => `${file}.`,
   'settings.changed': ({ keys }) => (keys.length === 0 ? 'Nothing changed.' : `${keys.join(', ')}.`),

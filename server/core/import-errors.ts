@@ -1,0 +1,38 @@
+/** What can go wrong with packages and indexes of other repositories: rows of `ERRORS`. */
+export const IMPORT_ERRORS = {
+  upstream_refused: [502, 'The upstream repository is refused: {path}: {why}.'],
+  bad_import_key: [422, 'The key is refused: {why}.'],
+  import_key_not_found: [404, 'There is no key {name} for repositories of others.'],
+  tree_refused: [422, 'The directory {folder} is not read as a repository: {why}.'],
+  catalogue_empty: [
+    424,
+    'No source was ever synchronised, so nothing is known of packages elsewhere. A maintainer can start that.',
+  ],
+  source_not_synchronised: [
+    424,
+    'The source {source} was never synchronised, so nothing is known of its packages. A maintainer can start that.',
+  ],
+  source_not_found: [404, 'There is no source {source}.'],
+  bad_sync_target: [400, 'There is no source {target}, and it is none of {known}.'],
+  search_too_slow: [503, 'The search took too long. Type more letters, or try again when the database is less busy.'],
+  import_unknown: [
+    404,
+    'No source for {codename} lists {name}. Look at its spelling, or synchronise the sources that would have it.',
+  ],
+  import_unknown_version: [404, 'The sources for {codename} list {name} in {versions}, and not in {version}.'],
+  import_ambiguous: [
+    422,
+    '{name} is listed for several distributions: {codenames}. Name the one that it is for, as distribution.',
+  ],
+  import_group_not_found: [404, 'There is no import group {group}.'],
+  import_group_elsewhere: [
+    409,
+    'The import group {group} is of another distribution than {codename}. Name another group.',
+  ],
+  import_source_gone: [409, 'The source {source} was removed while its packages were imported. Import them again.'],
+  import_no_room: [
+    507,
+    'The packages need {needs_mb} MB while they come in, and {free_mb} MB are free above the {least_gb} GB that stay free. {remedy}',
+  ],
+  import_no_tree: [422, '{codename} takes {format} packages, which cannot be imported from other repositories.'],
+} as const

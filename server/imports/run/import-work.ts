@@ -1,0 +1,277 @@
+import { createReadStream } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { basename } from 'node:path'
+import type { Actor } from '../../catalog/change.ts'
+import { fail, isRefusal } from '../../core/errors.ts'
+import { sha256, type Codename } from '../../core/identity.ts'
+import type { State } from '../../core/manifest.ts'
+import type { Repositories } from '../../core/repository.ts'
+import type { Run, WorkKind } from '../../core/work.ts'
+import { ALL_SEEING } from '../../core/viewer.ts'
+import type { Db } from '../../db/db.ts'
+import type { Spool } from '../../files/spool.ts'
+import type { Format } from '../../formats/format.ts'
+import { failpoint } from '../../lib/failpoint.ts'
+import { passGate, type Gate } from '../../pipeline/gate.ts'
+import type { Settings } from '../../settings/store.ts'
+import type { Source } from '../source.ts'
+import { fetchAhead, type FetchedItem } from './fetch-ahead.ts'
+import { endItem, insertItems, listItems, openGroup } from './items.ts'
+import { lackOf } from './lack.ts'
+import type { Item, ItemState, Planned } from './planned.ts'
+import { sayOf, whyNot, type End } from './said.ts'
+
+export const IMPORT_PACKAGES = 'import'
+
+/** What is to be imported. `arch` and `group` are filled in when it is asked. */
+export interface ImportRequest {
+  readonly packages: readonly { readonly name: string; readonly version?: string }[]
+  readonly codename: string
+  readonly arch: string
+  readonly group: string
+  readonly recommends: boolean
+  /** This source alone is asked for the named packages. */
+  readonly source_id?: number
+  /** The distribution's own base packages are assumed, as its setting says, unless this says otherwise. */
+  readonly base?: 'none' | 'minbase' | 'upstream'
+  readonly ip?: string
+}
+
+/** What an import is going to do. */
+export interface ImportPlan {
+  readonly packages: readonly Planned[]
+  /** Sentences: what is missing, and for whom. */
+  readonly unresolved: readonly string[]
+}
+
+/** What became of the packages, by state, and what could not be resolved. */
+export interface ImportResult {
+  readonly group: string
+  readonly distribution: string
+  readonly counts: Readonly<Record<Exclude<ItemState, 'waiting'>, number>>
+  readonly packages: readonly {
+    readonly name: string
+    readonly version: string
+    readonly arch: string
+    readonly status: ItemState
+    readonly is_root: boolean
+    readonly why: string | null
+  }[]
+  readonly unresolved: readonly string[]
+}
+
+export interface ImportDeps {
+  readonly db: Db
+  readonly gate: Gate
+  readonly spool: Pick<Spool, 'receive'>
+  readonly settings: Pick<Settings, 'now'>
+  readonly repositories: Pick<Repositories, 'seenBy'>
+  readonly formatOf: (id: Format['id']) => Format
+  readonly findSource: (id: number) => Promise<Source | undefined>
+  /** Resolves what is asked for. @throws import_unknown, catalogue_empty */
+  readonly plan: (request: ImportRequest, signal: AbortSignal) => Promise<ImportPlan>
+  /** Fetches a file of a source whole and checked, and gives its path. */
+  readonly download: (source: Source, item: Item, options: DownloadOptions) => Promise<string>
+  /** Why a package of a source with an unsigned root is not trusted; undefined where it is. */
+  readonly distrust: (source: Source, item: Item, path: string) => Promise<string | undefined>
+  /** @throws import_no_room */
+  readonly needRoom: (bytes: number) => Promise<void>
+  /** Asks for the publication that many packages owe together, now. */
+  readonly publish: (codename: Codename) => Promise<void>
+}
+
+export interface DownloadOptions {
+  readonly signal: AbortSignal
+}
+
+/** The tree follows this much later than the first package at most; at the end of the job it follows at once. */
+const PUBLISH_WITHIN_MS = 60_000
+/** So many packages pass the gate at once. */
+const AT_ONCE = 4
+
+const STATE_OF: Readonly<Record<State, ItemState>> = {
+  published: 'added',
+  pending_review: 'pending_review',
+  quarantined: 'blocked',
+  rejected: 'blocked',
+}
+
+/**
+ * An import: fetches a closure, passes each package through the gate, what is needed before what needs it, and
+ * publishes them together. One bad file never ends it.
+ */
+export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned: string[] }, ImportResult> {
+  const { db, gate, spool, settings, repositories, formatOf } = deps
+
+  async function lay(run: Run<{ planned: string[] }>, request: ImportRequest): Promise<readonly string[]> {
+    const plan = await deps.plan(request, run.signal)
+    const distribution = repositories.seenBy(ALL_SEEING).get(request.codename)
+    const { codename, format } = distribution
+    await db.tx(async tx => {
+      const asked = request.packages.map(({ name }) => name)
+      const groupId =
+        (await openGroup(tx, { name: request.group, codename, asked, by: run.by })) ??
+        fail('import_group_elsewhere', { group: request.group, codename })
+      await insertItems(tx, { groupId, jobId: run.id, format, codename }, plan.packages)
+      const totalBytes = plan.packages.reduce((sum, { size }) => sum + size, 0)
+      await run.step(
+        {
+          cursor: { planned: [...plan.unresolved] },
+          done: 0,
+          total: plan.packages.length,
+          totalBytes,
+          say: [
+            { level: 'info', message: `${plan.packages.length} packages come in.` },
+            ...plan.unresolved.map(message => ({ level: 'warning' as const, message })),
+          ],
+        },
+        tx,
+      )
+    })
+    failpoint('import:planned')
+    return plan.unresolved
+  }
+
+  /** One file through the gate. @throws the signal's reason */
+  async function admit(
+    fetched: FetchedItem & { readonly path: string },
+    { actor, heldFor, signal }: { actor: Actor; heldFor: string | undefined; signal: AbortSignal },
+  ): Promise<End> {
+    const { item, path } = fetched
+    const distribution = repositories.seenBy(ALL_SEEING).get(item.codename)
+    const { sha256: digest } = item.digests
+    const file = await spool.receive(createReadStream(path), {
+      filename: basename(item.path),
+      signal,
+      limitBytes: settings.now().validation.max_upload_size_mb * 1024 * 1024,
+    })
+    const changed = await passGate(
+      gate,
+      {
+        file,
+        format: formatOf(item.format),
+        distribution,
+        from: `source:${item.sourceKey}`,
+        actor,
+        publishWithinMs: PUBLISH_WITHIN_MS,
+        ...(item.component !== undefined && distribution.components.includes(item.component)
+          ? { component: item.component }
+          : {}),
+        ...(digest === undefined ? {} : { expectedSha256: sha256(digest) }),
+        ...(heldFor === undefined ? {} : { heldFor }),
+      },
+      signal,
+    )
+    const { outcome, manifest } = changed
+    if (outcome === 'already' && manifest.state === 'published')
+      // a run before this one may have admitted it and then been killed
+      return { state: manifest.from === `source:${item.sourceKey}` && manifest.by === actor.name ? 'added' : 'already' }
+    const state = STATE_OF[manifest.state]
+    return state === 'added' ? { state } : { state, why: whyNot(changed) }
+  }
+
+  async function bring(
+    fetched: FetchedItem,
+    { source, ...how }: { source: Source; actor: Actor; heldFor: string | undefined; signal: AbortSignal },
+  ): Promise<End> {
+    const { item, path } = fetched
+    if (path === undefined) return { state: 'failed', why: fetched.why }
+    try {
+      const why = await deps.distrust(source, item, path)
+      if (why !== undefined) return { state: 'failed', why }
+      return await admit({ ...fetched, path }, how)
+    } catch (error) {
+      how.signal.throwIfAborted()
+      if (!isRefusal(error)) throw error
+      if (['storage_full', 'uploads_stopped'].includes(error.code)) throw error
+      return { state: error.code === 'duplicate_conflict' ? 'upstream_changed' : 'failed', why: error.message }
+    } finally {
+      if (!how.signal.aborted) await rm(path, { force: true })
+    }
+  }
+
+  async function importAll(run: Run<{ planned: string[] }>, items: readonly Item[], actor: Actor): Promise<void> {
+    const states = new Map<number, ItemState>(items.map(({ seq, state }) => [seq, state]))
+    const lackOfItem = lackOf(items, states)
+    const waiting = items.filter(({ state }) => state === 'waiting')
+    let done = items.length - waiting.length
+    let bytes = items.filter(({ state }) => state !== 'waiting').reduce((sum, { size }) => sum + size, 0)
+    const sources = new Map<number, Source>()
+    const ending = new Map<number, Promise<void>>()
+
+    async function sourceOf({ sourceId, sourceKey }: Item): Promise<Source> {
+      const found = sources.get(sourceId) ?? (await deps.findSource(sourceId))
+      if (found === undefined) return fail('import_source_gone', { source: sourceKey })
+      sources.set(sourceId, found)
+      return found
+    }
+
+    async function end(item: Item, result: End): Promise<void> {
+      states.set(item.seq, result.state)
+      await db.tx(async tx => {
+        await endItem(tx, item, result)
+        await run.step({ done: ++done, bytes: (bytes += item.size), say: [sayOf(item, result)] }, tx)
+      })
+      failpoint('import:after-item')
+    }
+
+    const fetched = fetchAhead(waiting, async item => deps.download(await sourceOf(item), item, run), run.signal)
+    async function take(one: FetchedItem): Promise<void> {
+      const { item } = one
+      // what it needs is decided before it is; in a cycle something is first
+      await Promise.all(item.needs.flatMap(seq => (seq < item.seq ? (ending.get(seq) ?? []) : [])))
+      if (item.isRoot) await Promise.all(ending.values())
+      const how = { actor, heldFor: lackOfItem(item), signal: run.signal, source: await sourceOf(item) }
+      const work = bring(one, how).then(result => end(item, result))
+      ending.set(item.seq, work)
+      const settle = (): boolean => ending.delete(item.seq)
+      work.then(settle, () => undefined)
+      while (ending.size >= AT_ONCE) await Promise.race(ending.values())
+    }
+
+    try {
+      for await (const one of fetched) await take(one)
+      await Promise.all(ending.values())
+    } finally {
+      await Promise.allSettled(ending.values())
+    }
+  }
+
+  return {
+    kind: IMPORT_PACKAGES,
+    name: 'Import packages',
+    see: 'any',
+    cancel: 'maintainer+',
+    limit: 2,
+    async run(run, request) {
+      const unresolved = run.cursor?.planned ?? (await lay(run, request))
+      const items = await listItems(db, run.id)
+      await deps.needRoom(items.filter(one => one.state === 'waiting').reduce((sum, { size }) => sum + size, 0))
+      const { ip } = request
+      try {
+        await importAll(run, items, { name: run.by, ...(ip === undefined ? {} : { ip }) })
+      } finally {
+        await deps.publish(request.codename as Codename)
+      }
+      const ended = await listItems(db, run.id)
+      const counts = Object.fromEntries(
+        (['added', 'already', 'pending_review', 'blocked', 'upstream_changed', 'failed'] as const).map(state => [
+          state,
+          ended.filter(one => one.state === state).length,
+        ]),
+      ) as ImportResult['counts']
+      return {
+        group: request.group,
+        distribution: request.codename,
+        counts,
+        packages: ended.map(({ identity: { name, version, arch }, isRoot, state, why }) => ({
+          ...{ name, version, arch },
+          is_root: isRoot,
+          status: state,
+          why: why ?? null,
+        })),
+        unresolved,
+      }
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import type { Changed } from '../../catalog/change.ts'
+import type { Telling } from '../../core/work.ts'
+import type { ItemState, Planned } from './planned.ts'
+
+/** What became of a package, and why where it is not published. */
+export interface End {
+  readonly state: ItemState
+  readonly why?: string
+}
+
+const nameOf = ({ identity: { name, version, arch } }: Planned): string => `${name} ${version} (${arch})`
+const LEVELS: Readonly<Record<ItemState, Telling['level']>> = {
+  waiting: 'info',
+  added: 'info',
+  already: 'info',
+  pending_review: 'warning',
+  blocked: 'error',
+  upstream_changed: 'error',
+  failed: 'error',
+}
+const SAID: Readonly<Record<ItemState, string>> = {
+  waiting: 'waits',
+  added: 'is published',
+  already: 'was here already',
+  pending_review: 'is held for review',
+  blocked: 'is blocked',
+  upstream_changed: 'has other bytes upstream than here',
+  failed: 'failed',
+}
+
+/** The line of the job's log about one package. */
+export const sayOf = (item: Planned, { state, why }: End): Telling => ({
+  level: LEVELS[state],
+  message: `${nameOf(item)} ${SAID[state]}${why === undefined ? '.' : `: ${why}`}`,
+})
+
+/** Why the gate did not publish it, in its own words. */
+export function whyNot({ manifest }: Changed): string {
+  if (manifest.review?.held_for !== undefined) return manifest.review.held_for
+  const bad = manifest.reports.filter(({ outcome }) => outcome === 'failed' || outcome === 'unavailable')
+  const said = (bad.length > 0 ? bad : manifest.reports.filter(({ findings }) => (findings ?? []).length > 0)).map(
+    report => report.said,
+  )
+  return said.join(' ') || 'The policy holds what it does at installation.'
+}

@@ -12,6 +12,15 @@ export function schemaNames(at: Date): { readonly fresh: string; readonly away: 
   return { fresh: `restore_${stamp}`, away: `before_restore_${stamp}` }
 }
 
+// any number that nothing else uses
+const ADVISORY_LOCK = 7_201_844
+
+/** Keeps other restores away until this connection ends. @returns false where one is under way */
+export async function claimRestore(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [ADVISORY_LOCK])
+  return rows[0]?.mine === true
+}
+
 /** When the schema of before was put aside, ISO 8601. */
 export function awaySince(away: string): string {
   const [, y, mo, d, h, mi, s] = /(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(away) ?? []

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
+import { link, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeAtomic } from '../lib/atomic.ts'
+import { fail } from '../core/errors.ts'
+import { fsyncFolder, writeAtomic } from '../lib/atomic.ts'
 import type { Signed } from './archive-signature.ts'
 
 /**
@@ -68,8 +69,24 @@ async function readJson<T>(path: string): Promise<T | undefined> {
 }
 
 export const readPlan = (root: string): Promise<Plan | undefined> => readJson<Plan>(planFile(root))
-export const writePlan = (root: string, plan: Plan): Promise<void> =>
-  writeAtomic(planFile(root), JSON.stringify(plan), { mode: 0o600 })
+
+/** @throws restore_under_way where another plan is there, which stays as it is */
+export async function writePlan(root: string, plan: Plan): Promise<void> {
+  const path = planFile(root)
+  const beside = `${path}.${plan.do}`
+  await writeAtomic(beside, JSON.stringify(plan), { mode: 0o600 })
+  try {
+    // a link, for a rename would replace the other one
+    await link(beside, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') fail('restore_under_way', {}, error)
+    throw error
+  } finally {
+    await rm(beside, { force: true })
+  }
+  await fsyncFolder(join(root, STAGING))
+}
+
 export const readOutcome = (root: string): Promise<Outcome | undefined> => readJson<Outcome>(outcomeFile(root))
 export const writeOutcome = (root: string, outcome: Outcome): Promise<void> =>
   writeAtomic(outcomeFile(root), JSON.stringify(outcome), { mode: 0o600 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { createZstdDecompress } from 'node:zlib'
 import type { Client } from 'pg'
+import { fail } from '../core/errors.ts'
 import { createLayout } from '../files/layout.ts'
 import { space } from '../lib/disk-space.ts'
 import { failpoint } from '../lib/failpoint.ts'
@@ -15,6 +16,7 @@ import { loadDump } from './load.ts'
 import {
   analyze,
   awaySince,
+  claimRestore,
   dropFresh,
   listAway,
   listBlobs,
@@ -25,7 +27,15 @@ import {
 } from './restore-database.ts'
 import type { BackupSource } from './source.ts'
 import { awayFolder, putInPlace, refuseMounted, takeBack } from './restore-places.ts'
-import { readPlan, STAGING, writeOutcome, writePlan, type Plan, type RestoredBackup } from './restore-plan.ts'
+import {
+  isRestoreDecided,
+  readPlan,
+  STAGING,
+  writeOutcome,
+  writePlan,
+  type Plan,
+  type RestoredBackup,
+} from './restore-plan.ts'
 
 /** A restore on its way. */
 export interface Staging {
@@ -85,6 +95,14 @@ async function countWithoutFile(client: Client, schema: string, staging: string)
   return missing
 }
 
+/** Whether nobody else restores; then others are kept away until the connection ends. */
+const isAlone = async (root: string, client: Client): Promise<boolean> =>
+  (await claimRestore(client)) && !isRestoreDecided(root)
+
+async function refuseSecond(root: string, client: Client): Promise<void> {
+  if (!(await isAlone(root, client))) fail('restore_under_way', {})
+}
+
 /** Removes what was prepared and not decided. */
 export async function discardStaged(root: string, client: Client): Promise<void> {
   if ((await readPlan(root)) !== undefined) return
@@ -95,7 +113,8 @@ export async function discardStaged(root: string, client: Client): Promise<void>
 /**
  * Prepares a restore: reads all of the backup, compares it with its manifest, and loads its database beside the one of
  * now. Nothing that anybody uses changes.
- * @returns what `decide` needs. @throws BadArchive, and the errors of disk and database; then nothing of it is left
+ * @returns what `decide` needs. @throws restore_under_way, BadArchive, and the errors of disk and database; then
+ * nothing of it is left
  */
 export async function stageBackup({ root, source, passphrase, client, signal, say, told }: Staging): Promise<{
   readonly fresh: string
@@ -103,6 +122,7 @@ export async function stageBackup({ root, source, passphrase, client, signal, sa
   readonly staged: readonly string[]
   readonly backup: RestoredBackup
 }> {
+  await refuseSecond(root, client)
   await refuseMounted(root)
   await refuseFull(root, await source.sizeBytes(passphrase))
   const staging = join(root, STAGING)
@@ -139,7 +159,7 @@ export async function stageBackup({ root, source, passphrase, client, signal, sa
   }
 }
 
-/** From here on the restore is done to its end, by whoever starts on this root. */
+/** From here on the restore is done to its end, by whoever starts on this root. @throws restore_under_way */
 export async function decide(root: string, plan: Plan): Promise<void> {
   failpoint('restore:before-decision')
   await writePlan(root, plan)
@@ -160,12 +180,13 @@ export function undoableOf(schemas: readonly string[]): Undoable | undefined {
   return { away, restored_at, until: new Date(Date.parse(restored_at) + DAYS_KEPT * DAY_MS).toISOString() }
 }
 
-/** From here on the last restore is taken back. @returns false where there is none */
+/** From here on the last restore is taken back. @returns false where there is none. @throws restore_under_way */
 export async function decideUndo(
   root: string,
   client: Client,
   { by, at }: { readonly by: string; readonly at: Date },
 ): Promise<boolean> {
+  await refuseSecond(root, client)
   const undoable = undoableOf(await listAway(client))
   if (undoable === undefined) return false
   await decide(root, { do: 'undo', by, decided_at: at.toISOString(), away: undoable.away })
@@ -203,13 +224,20 @@ export async function carryOut(root: string, client: Client): Promise<Plan | und
 }
 
 /** Removes what was before restores that are more than seven days old. */
-export async function forgetBefore(root: string, client: Client, now: Date): Promise<void> {
+async function forgetBefore(root: string, client: Client, now: Date): Promise<void> {
   const oldest = new Date(now.getTime() - DAYS_KEPT * DAY_MS).toISOString()
   for (const name of await listAway(client)) {
     if (awaySince(name) > oldest) continue
     await client.query(`drop schema ${quoted(name)} cascade`)
     await rm(awayFolder(root, name), { recursive: true, force: true })
   }
+}
+
+/** Removes what restores left, where none is under way. */
+export async function sweepRestores(root: string, client: Client, now: Date): Promise<void> {
+  if (!(await isAlone(root, client))) return
+  await forgetBefore(root, client, now)
+  await discardStaged(root, client)
 }
 
 /**

@@ -270,6 +270,10 @@ export const ERRORS = {
     '{hostname} shows another host key, {offered}; trusted is {trusted}. Nothing was sent to it. An admin compares them at the machine and resets the key.',
   ],
   nothing_to_undo: [409, 'There is nothing to go back to: no backup was restored here in the last seven days.'],
+  restore_under_way: [
+    409,
+    'Another restore, or the undoing of one, is under way or was just decided. Nothing was changed by this request. Wait until it is done, or cancel its job, then look at what is here.',
+  ],
   audit_not_whole: [
     409,
     'No audit file was removed: the log was changed at {file}, line {line} ({why}), and that is evidence. Look into it and export the log; then an admin can run retention with accept_broken, which the log records.',

@@ -15,6 +15,7 @@ const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
   'publish-deb': () => import('./publish-deb.ts'),
   'publish-rpm': () => import('./publish-rpm.ts'),
   'scale': () => import('./scale.ts'),
+  'restore': () => import('./restore.ts'),
   'search': () => import('./search.ts'),
   'stocked-root': () => import('./stocked-root.ts'),
   'serve': () => import('./serve.ts'),

@@ -3,6 +3,10 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { claimRestore } from '../../server/backup/restore-database.ts'
+import { openClient } from '../../server/db/db.ts'
+import { DATABASE } from '../../server/db/embedded.ts'
+import { findRunning } from '../../server/db/pid-file.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
 import { packageNames } from '../support/tree.ts'
@@ -137,6 +141,38 @@ describe('a backup restored into a running service', () => {
     await upload('four')
     expect(spawnSync(process.execPath, [CLI], { env: { ...process.env, REPOS_ROOT: daemon.root } }).status).toBe(0)
   })
+  test('a second one beside a restore that is under way is refused, and so is going back', async () => {
+    const running = await findRunning(join(daemon.root, '.pg'))
+    if (running === undefined) throw new Error('the database does not run')
+    const before = await served()
+    const client = openClient({ socket: running.socket, database: DATABASE })
+    await client.connect()
+    try {
+      // as a replica that prepares one
+      expect(await claimRestore(client)).toBe(true)
+      const { body } = await restore()
+      await vi.waitFor(
+        async () =>
+          expect(await stateOf(body.job_id)).toMatchObject({ status: 'error', error: { code: 'restore_under_way' } }),
+        { timeout: 60_000, interval: 100 },
+      )
+      const refused = { status: 409, body: { code: 'restore_under_way' } }
+      expect(await daemon.call('POST', '/backup/restore/undo', { token })).toMatchObject(refused)
+      // and asked for, not begun
+      await client.query(
+        `insert into job (id, kind, target, request, request_key, state, asked_by, codenames, told, lease_until)
+        values ('0badcafe', 'restore', '', '{"file_name":"other"}', 'other', 'running', 'ada', '{}', 0, now() + interval '1 hour')`,
+      )
+      expect(await restore()).toMatchObject(refused)
+      expect(await daemon.call('POST', '/backup/restore/undo', { token })).toMatchObject(refused)
+      await client.query(`delete from job where id = '0badcafe'`)
+    } finally {
+      await client.end()
+    }
+    expect(await readdir(daemon.root)).not.toContain('.restore')
+    expect(await served()).toEqual(before)
+  })
+
   const away = (name: string): boolean => /^\.before_restore_\d{14}$/.test(name)
 
   test('is undone: everything is what it was, also what came in before the restore', async () => {

@@ -136,7 +136,7 @@ export const backups = contract({
       { additionalProperties: false },
     ),
     reply: Accepted,
-    fails: ['backup_not_found'],
+    fails: ['backup_not_found', 'restore_under_way'],
   },
   'POST /backup/restore/undo': {
     summary: 'Goes back to what was before the last restore. What was done since then is lost.',
@@ -144,7 +144,7 @@ export const backups = contract({
     limit: { bucket: 'backup', perMinute: 10 },
     status: 202,
     reply: Type.Object({ status: Text, message: Text }),
-    fails: ['nothing_to_undo'],
+    fails: ['nothing_to_undo', 'restore_under_way'],
   },
   'GET /backup/{file_name}': {
     summary: 'Downloads an archive.',

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Client } from 'pg'
 import { decideUndo, undoableOf } from '../../backup/restore.ts'
 import { awayAmong, LIST_SCHEMAS } from '../../backup/restore-database.ts'
+import { isRestoreDecided } from '../../backup/restore-plan.ts'
 import { tryStore } from '../../backup/targets/marker.ts'
 import type { Handlers } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
@@ -14,7 +15,7 @@ import { answerOf } from '../../work/answer.ts'
 import type { backups } from './contract.ts'
 import { findBackup, look, onTarget, removeBackup, told, type ReachDeps } from './reached.ts'
 import { RESTORE, type RestoreRequest } from './restore-work.ts'
-import { listBackups, targetsNow } from './store.ts'
+import { findOpenRestore, listBackups, targetsNow } from './store.ts'
 import { listTargets } from './target-rows.ts'
 import { BACKUP, DRILL, type MadeEverywhere } from './work.ts'
 
@@ -39,6 +40,16 @@ function messageOf({ file_name: name, packages, encrypted, places }: MadeEverywh
   ].join(' ')
 }
 
+/**
+ * @param same  the archive that is asked for once more with the same passphrase: that request joins the first
+ * @throws restore_under_way
+ */
+async function refuseSecond({ db, layout: { root } }: BackupRouteDeps, same?: string): Promise<void> {
+  const open = await findOpenRestore(db)
+  const isSame = open !== undefined && open.file_name === same && !open.has_passphrase
+  if (isRestoreDecided(root) || (open !== undefined && !isSame)) fail('restore_under_way', {})
+}
+
 /** What the settings of a target are called. */
 const SETTINGS_OF = { directory: 'backup.directory', s3: 'backup.s3_endpoint and backup.s3_bucket' } as const
 
@@ -57,6 +68,7 @@ export const backupHandlers: Handlers<typeof backups, BackupRouteDeps> = {
   },
   'POST /backup/restore': async (deps, { body, who, raw }) => {
     const { file_name } = await findBackup(deps, body.file_name)
+    await refuseSecond(deps, body.passphrase === undefined ? file_name : undefined)
     const request: RestoreRequest = {
       file_name,
       ...(body.passphrase === undefined ? {} : { passphrase: deps.box.seal(body.passphrase) }),
@@ -69,7 +81,10 @@ export const backupHandlers: Handlers<typeof backups, BackupRouteDeps> = {
       message: `${file_name} is read and loaded beside what is here. Then the service stops for a moment. Accounts and keys are those of the backup: you may have to sign in again.`,
     }
   },
-  'POST /backup/restore/undo': async ({ open, layout: { root }, clock }, { who }) => {
+  'POST /backup/restore/undo': async (deps, { who }) => {
+    const { open, clock } = deps
+    const { root } = deps.layout
+    await refuseSecond(deps)
     const order = { by: who.name, at: clock.now() }
     if (!(await connected(open, client => decideUndo(root, client, order)))) fail('nothing_to_undo', {})
     return {

@@ -181,8 +181,11 @@ async function lastProved(
   return row && { file_name: row.file_name, proved_at: row.proved_at.toISOString() }
 }
 
-/** Whether a restore waits or is prepared now. */
-export async function isRestoreAsked(db: Queryable): Promise<boolean> {
-  const open = await db.first(`select 1 as one from job where kind = 'restore' and state in ('queued', 'running')`)
-  return open !== undefined
-}
+/** A restore that waits or is prepared now. */
+export const findOpenRestore = (
+  db: Queryable,
+): Promise<{ readonly file_name: string; readonly has_passphrase: boolean } | undefined> =>
+  db.first(
+    `select request->>'file_name' as file_name, request ? 'passphrase' as has_passphrase
+    from job where kind = 'restore' and state in ('queued', 'running') limit 1`,
+  )

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { BadArchive } from '../../backup/archive-reader.ts'
 import { sweepCuts, withCut, type CutDeps, type CutOptions } from '../../backup/cut.ts'
-import { discardStaged, forgetBefore, rehearse } from '../../backup/restore.ts'
+import { rehearse, sweepRestores } from '../../backup/restore.ts'
 import { fail } from '../../core/errors.ts'
 import type { WorkKind } from '../../core/work.ts'
 import { connected } from '../../db/connected.ts'
@@ -10,7 +10,7 @@ import type { Audit } from '../../record/audit.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { Outcome } from './contract.ts'
 import { told, withSource } from './reached.ts'
-import { isRestoreAsked, listBackups, noteProof, type MadeBackup } from './store.ts'
+import { listBackups, noteProof, type MadeBackup } from './store.ts'
 import { destinations, writeTo } from './write.ts'
 
 export const BACKUP = 'backup'
@@ -56,10 +56,7 @@ export const backupWork = (deps: BackupWorkDeps): WorkKind<unknown, never, MadeE
     })
     const made = ends.find(end => end.made !== undefined)?.made
     if (made === undefined) throw ends[0]?.error
-    await connected(deps.open, async client => {
-      await forgetBefore(layout.root, client, clock.now())
-      if (!(await isRestoreAsked(deps.db))) await discardStaged(layout.root, client)
-    })
+    await connected(deps.open, client => sweepRestores(layout.root, client, clock.now()))
     return { ...made, places: ends.map(({ outcome }) => outcome) }
   },
 })

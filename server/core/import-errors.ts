@@ -15,6 +15,10 @@ export const IMPORT_ERRORS = {
   source_not_found: [404, 'There is no source {source}.'],
   bad_sync_target: [400, 'There is no source {target}, and it is none of {known}.'],
   search_too_slow: [503, 'The search took too long. Type more letters, or try again when the database is less busy.'],
+  distribution_not_synchronised: [
+    424,
+    'No source for {codename} was ever synchronised, so nothing is known of its packages elsewhere. A maintainer can start that.',
+  ],
   import_unknown: [
     404,
     'No source for {codename} lists {name}. Look at its spelling, or synchronise the sources that would have it.',

@@ -1,6 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { email, ldap, oidc, mfa_policy } from './account-settings.ts'
 import { backup } from './backup-settings.ts'
+import { imports } from './import-settings.ts'
 import {
   bool,
   FOLDER_OR_EMPTY,
@@ -86,6 +87,7 @@ export const SETTINGS = Type.Object(
       },
       { edition: 'retention' },
     ),
+    import: imports,
     backup,
     inventory: section(
       'Machines that are asked over SSH, and what is kept of them.',

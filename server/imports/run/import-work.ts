@@ -31,7 +31,7 @@ export interface ImportRequest {
   readonly group: string
   readonly recommends: boolean
   /** This source alone is asked for the named packages. */
-  readonly source_id?: number
+  readonly source_key?: string
   /** The distribution's own base packages are assumed, as its setting says, unless this says otherwise. */
   readonly base?: 'none' | 'minbase' | 'upstream'
   readonly ip?: string

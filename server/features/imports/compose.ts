@@ -1,0 +1,96 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MAKE_ROOM } from '../../core/disk.ts'
+import { bind } from '../../core/contract.ts'
+import { fail } from '../../core/errors.ts'
+import type { Feature } from '../../core/feature.ts'
+import type { WorkKind } from '../../core/work.ts'
+import type { Outbox } from '../../db/outbox.ts'
+import type { Layout } from '../../files/layout.ts'
+import type { Spool } from '../../files/spool.ts'
+import { getFormat } from '../../formats/index.ts'
+import { resolverOf } from '../../imports/resolvers.ts'
+import { createCatalogueOf } from '../../imports/run/catalogue-of.ts'
+import { importWork, type ImportDeps } from '../../imports/run/import-work.ts'
+import { createPlanner, type PlannerDeps } from '../../imports/run/plan.ts'
+import type { Reach } from '../../imports/reach/reach.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { space } from '../../lib/disk-space.ts'
+import { imports } from './contract.ts'
+import type { ImportRouteDeps } from './deps.ts'
+import { importHandlers } from './handlers.ts'
+
+export interface ImportNeeds
+  extends
+    Omit<ImportRouteDeps, 'planner' | 'formatOf'>,
+    Pick<ImportDeps, 'gate' | 'distrust'>,
+    Pick<PlannerDeps, 'settings'> {
+  readonly settings: ImportDeps['settings'] & PlannerDeps['settings']
+  readonly spool: Pick<Spool, 'receive'>
+  readonly layout: Layout
+  readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
+  readonly reach: Pick<Reach, 'download'>
+  readonly clock: Clock
+}
+
+const MB = 1024 ** 2
+const KEPT_MS = 24 * 60 * 60 * 1000
+
+/** Removes what nothing was written to for a day. */
+async function removeOld(folder: string, now: number): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    const path = join(folder, name)
+    const there = await stat(path).catch(() => undefined)
+    if (there !== undefined && there.mtimeMs < now - KEPT_MS) await rm(path, { force: true, recursive: true })
+  }
+}
+
+/** Imports: packages of other repositories with what they need, groups of them. */
+export function composeImports(needs: ImportNeeds): Feature & Pick<ImportRouteDeps, 'planner'> {
+  const { db, layout, outbox, reach, repositories, settings, clock } = needs
+  const planner = createPlanner({
+    ...needs,
+    catalogue: createCatalogueOf(db, repositories),
+    formatOf: getFormat,
+    resolverOf,
+  })
+  /** A file lies twice while it goes through the gate. */
+  async function needRoom(bytes: number): Promise<void> {
+    const { freeBytes } = await space(layout.root)
+    const { min_free_disk_gb: leastGb } = settings.now().disk
+    const free = freeBytes - leastGb * 1024 ** 3
+    if (free < 2 * bytes)
+      fail('import_no_room', {
+        needs_mb: Math.ceil((2 * bytes) / MB),
+        free_mb: Math.max(0, Math.floor(free / MB)),
+        least_gb: leastGb,
+        remedy: MAKE_ROOM,
+      })
+  }
+  const work = importWork({
+    ...needs,
+    formatOf: getFormat,
+    plan: planner.plan,
+    download: (source, { path, size, digests, controlSha1 }, { signal }) =>
+      reach.download(source, { path, size, digests, controlSha1 }, { folder: layout.imports, signal }),
+    needRoom,
+    async publish(codename) {
+      await outbox.owe(db, `publish:${codename}`)
+      outbox.nudge()
+    },
+  })
+  return {
+    planner,
+    work: [work] as WorkKind[],
+    routes: bind(imports, importHandlers, { ...needs, planner, formatOf: getFormat }),
+    // halves of files that no job asked for any longer
+    jobs: [
+      {
+        id: 'import-files',
+        name: 'Remove half files of imports that nobody goes on with',
+        when: () => '40 * * * *',
+        run: () => removeOld(layout.imports, clock.now().getTime()),
+      },
+    ],
+  }
+}

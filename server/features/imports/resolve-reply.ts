@@ -1,0 +1,53 @@
+import type { Candidate } from '../../imports/resolve/closure.ts'
+import type { Resolution } from '../../imports/run/plan.ts'
+import type { ResolvedPackage, ResolveReply } from './contract.ts'
+
+const short = ({ name, version, arch }: Candidate) => ({ name, version, arch })
+
+/** The answer to a resolution: first what would come in, each after what it needs, then what is here already. */
+export function resolveReply(
+  name: string,
+  { target, base, closure, packages, needs, published }: Resolution,
+): ResolveReply {
+  const roots = new Map(closure.roots.flatMap(({ asked, package: found }) => (found ? [[found.id, asked]] : [])))
+  const virtual = (one: Candidate): Pick<ResolvedPackage, 'virtual'> => {
+    const asked = roots.get(one.id)?.name
+    return asked === undefined || asked === one.name ? {} : { virtual: asked }
+  }
+  const coming = packages.map((one, at): ResolvedPackage => ({
+    ...short(one),
+    size: one.size,
+    source: one.sourceKey,
+    component: one.component ?? null,
+    already_in_repo: false,
+    is_root: roots.has(one.id),
+    needs: [...(needs[at] ?? [])],
+    ...virtual(one),
+  }))
+  const here = published.map((one): ResolvedPackage => ({
+    ...short(one),
+    size: one.size,
+    source: '',
+    component: null,
+    already_in_repo: true,
+    is_root: roots.has(one.id),
+    needs: [],
+    ...virtual(one),
+  }))
+  const all = [...coming, ...here]
+  return {
+    success: true,
+    package: name,
+    distribution: target.codename,
+    arch: target.arch,
+    base,
+    total_deps: all.filter(({ is_root: isRoot }) => !isRoot).length,
+    already_in_repo: here.length,
+    to_download: coming.length,
+    download_bytes: coming.reduce((sum, { size }) => sum + size, 0),
+    packages: all,
+    assumed: closure.assumed.filter(one => !published.includes(one)).map(short),
+    unresolved: closure.unresolved.map(one => ({ ...one })),
+    conflicts: closure.conflicts.map(one => ({ ...one })),
+  }
+}

@@ -1,4 +1,5 @@
 import { access } from './features/access/contract.ts'
+import { adoption } from './features/adopt/contract.ts'
 import { artifacts } from './features/artifacts/contract.ts'
 import { artifactVersions } from './features/artifacts/versions-contract.ts'
 import { audit } from './features/audit/contract.ts'
@@ -55,6 +56,7 @@ export const api = {
   ...sso,
   ...access,
   ...jobs,
+  ...adoption,
   ...backups,
   ...disk,
   ...logs,

@@ -14,6 +14,7 @@ import { ALL_SEEING } from './core/viewer.ts'
 import { handleDebts } from './db/outbox.ts'
 import type { Env } from './env.ts'
 import { composeAccess } from './features/access/compose.ts'
+import { composeAdopt } from './features/adopt/compose.ts'
 import { composeArtifacts } from './features/artifacts/compose.ts'
 import { composeAudit } from './features/audit/compose.ts'
 import { composeAuth } from './features/auth/compose.ts'
@@ -235,6 +236,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     setup,
     auth,
     uploads,
+    composeAdopt({ ...env, ...base, gate: gate.gate, catalog, activeFormats: active }),
     composeArtifacts({ ...base, catalog, contents, rebuild, clientFacts }),
     composeContentsRoutes({ ...base, contents }),
     composeAudit(base),

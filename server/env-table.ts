@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import { createTrust } from './http/client-ip.ts'
 
 /** How one variable is read. `secret` values appear in no message. */
@@ -178,6 +179,13 @@ export const ENV_TABLE: readonly Variable[] = [
     check: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
   },
   { name: 'LOG_FOLDER', description: 'Where log files are kept; unset, `logs` below REPOS_ROOT.' },
+  {
+    name: 'IMPORT_ROOTS',
+    description:
+      'Folders on this machine that trees may be adopted from (`POST /import/adopt`), absolute, separated by commas; unset, `import-trees` below REPOS_ROOT.',
+    check: text =>
+      listOf(text).every(path => isAbsolute(path)) ? undefined : 'it must be absolute paths, separated by commas',
+  },
   {
     name: 'LOG_FILE_MB',
     description: 'How large a log file grows, in MB, before a new one begins.',

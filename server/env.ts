@@ -30,6 +30,8 @@ export interface Env {
   readonly searchPath: string
   readonly logLevel: string
   readonly logFolder: string
+  /** Folders that trees may be adopted from. */
+  readonly importRoots: readonly string[]
   /** The variables that are set, for people who help; a secret is `***`. */
   readonly shown: Readonly<Record<string, string>>
   readonly logFileMb: number
@@ -104,6 +106,12 @@ function warningsOf(values: ReadonlyMap<string, string>, production: boolean): s
 
 const WORDS = formatWords()
 
+/** A folder of its own below REPOS_ROOT, unless an admin names others. */
+function importRootsOf(text: string | undefined, reposRoot: string): readonly string[] {
+  const named = listOf(text).map(path => resolve(path))
+  return named.length === 0 ? [join(reposRoot, 'import-trees')] : named
+}
+
 /**
  * Reads and checks the whole environment.
  * @param cwd  what a relative REPOS_ROOT is relative to
@@ -157,6 +165,7 @@ export function readEnv(vars: Readonly<Record<string, string | undefined>>, cwd:
           : undefined,
     aptPublisher: text('APT_PUBLISHER') === 'reprepro' ? 'reprepro' : 'native',
     logLevel: text('LOG_LEVEL'),
+    importRoots: importRootsOf(given.get('IMPORT_ROOTS'), reposRoot),
     logFolder: resolve(cwd, given.get('LOG_FOLDER') ?? join(reposRoot, 'logs')),
     shown: Object.fromEntries(
       ENV_TABLE.flatMap(({ name, secret }) => {

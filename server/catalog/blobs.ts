@@ -35,12 +35,8 @@ export function createBlobs({
   const digestsOf = (files: readonly Pick<PackageFile, 'blob'>[]): Sha256[] =>
     [...new Set(files.map(({ blob }) => blob.sha256))].sort()
 
-  // one after the other and in order: two versions that share files must not wait for each other
-  const hold = <T>([first, ...rest]: readonly Sha256[], work: () => Promise<T>): Promise<T> =>
-    first === undefined ? work() : lock.run(first, () => hold(rest, work))
-
   return {
-    hold: (files, work) => hold(digestsOf(files), work),
+    hold: (files, work) => lock.runAll(digestsOf(files), work),
     async oweWayBack(files) {
       const digests = digestsOf(files)
       for (const digest of digests) {

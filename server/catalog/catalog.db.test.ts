@@ -1,6 +1,6 @@
 import { createHold } from '../db/distribution-lock.ts'
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -20,7 +20,9 @@ import { systemClock } from '../lib/clock.ts'
 import { createAudit } from '../record/audit.ts'
 import { createEvents } from '../record/events.ts'
 import { publishDebts } from '../publish/compose.ts'
+import type { Outcome } from '../lib/groups.ts'
 import { createArrivals } from '../lib/arrivals.ts'
+import type { Admit } from './change.ts'
 import { createCatalog, type Catalog } from './catalog.ts'
 import { catalogDebts } from './compose.ts'
 import { createRebuild } from './rebuild.ts'
@@ -67,7 +69,7 @@ beforeEach(async () => {
     hold: createHold(repositories),
   })
   handleDebts(outbox, {
-    ...catalogDebts({ catalog, manifests }),
+    ...catalogDebts({ catalog, db, manifests }),
     ...publishDebts(notePublications(published), createArrivals()),
     audit: { deliver: () => audit.deliver() },
   })
@@ -305,5 +307,85 @@ describe('rebuilding from the manifests', () => {
     const done = await rebuild()
     expect(done).toMatchObject({ manifests: 0, removed: 0, broken: [{ path: 'deb/jammy/hello/1.0_amd64.json' }] })
     expect(await catalog.find(ALL_SEEING, ref('1.0'))).toBeDefined()
+  })
+})
+
+describe('many at once', () => {
+  const NOTHING = (): Promise<void> => Promise.resolve()
+  async function admitting(bytes: string, version: string, state: State = 'published'): Promise<Admit> {
+    const file = await spooled(bytes)
+    return { kind: 'admit', manifest: manifestOf(file, version, state), files: [file] }
+  }
+  const manifestFiles = async (): Promise<string[]> =>
+    (await readdir(layout.manifests, { recursive: true })).filter(name => name.endsWith('.json')).sort()
+
+  test('one transaction has their rows, their audit lines, what is written within, and one debt for all manifests', async () => {
+    const { db } = testDb
+    const changes = await Promise.all(['1.0', '2.0', '3.0'].map(version => admitting(version, version)))
+    const seen: unknown[] = []
+    const outcomes = await catalog.changeAll(changes, { name: 'ann' }, async (tx, fates) => {
+      seen.push(...fates.map(fate => 'value' in fate && fate.value.outcome))
+      const [row] = await tx.query<{ n: number }>('select count(*)::int as n from package')
+      expect(row?.n).toBe(3)
+    })
+    expect(seen).toEqual(['created', 'created', 'created'])
+    expect(outcomes.map(one => 'value' in one && one.value.outcome)).toEqual(seen)
+    const debts = await db.query<{ key: string }>(`select key from outbox where key like 'manifest%'`)
+    expect(debts).toEqual([{ key: expect.stringMatching(/^manifests:\d+-\d+$/) as string }])
+    expect(await db.query('select 1 from audit_pending')).toHaveLength(3)
+    await outbox.drain()
+    expect(await manifestFiles()).toEqual(['1.0', '2.0', '3.0'].map(version => `deb/jammy/hello/${version}_amd64.json`))
+    expect(published).toEqual(['jammy'])
+  })
+
+  test('what is refused, or here already, holds no other up', async () => {
+    await admit('other bytes', '1.0', 'published')
+    await admit('the same', '2.0', 'published')
+    const changes = [
+      await admitting('these bytes', '1.0'),
+      await admitting('the same', '2.0'),
+      await admitting('new', '3.0'),
+      await admitting('twice, one', '4.0'),
+      await admitting('twice, two', '4.0'),
+    ]
+    const told: string[] = []
+    const wordsOf = (outcomes: readonly Outcome<{ readonly outcome: string }>[]): string[] =>
+      outcomes.map(one => ('value' in one ? one.value.outcome : isRefusal(one.error) ? one.error.code : 'a fault'))
+    const outcomes = await catalog.changeAll(
+      changes,
+      { name: 'ann' },
+      async (_, fates) => void told.push(...wordsOf(fates)),
+    )
+    expect(told).toEqual(['duplicate_conflict', 'already', 'created', 'created', 'duplicate_conflict'])
+    expect(wordsOf(outcomes)).toEqual(told)
+  })
+
+  test('when what is written within fails, nothing was added', async () => {
+    const changes = [await admitting('one', '1.0'), await admitting('two', '2.0')]
+    await expect(
+      catalog.changeAll(changes, { name: 'ann' }, () => Promise.reject(new Error('the job is lost'))),
+    ).rejects.toThrow('the job is lost')
+    for (const table of ['package', 'outbox', 'audit_pending', 'publish_dirty'])
+      expect(await testDb.db.query(`select 1 from ${table}`), table).toEqual([])
+  })
+
+  test('one that the database cannot take does not take the others with it', async () => {
+    const bad = await admitting('bad', '1.0')
+    const changes = [
+      { ...bad, manifest: { ...bad.manifest, about: { ...bad.manifest.about, summary: 'a\u0000b' } } },
+      await admitting('good', '2.0'),
+    ]
+    const outcomes = await catalog.changeAll(changes, { name: 'ann' }, NOTHING)
+    expect(outcomes.map(one => ('value' in one ? one.value.outcome : 'a fault'))).toEqual(['a fault', 'created'])
+  })
+
+  test('a version that was deleted before its manifest was written leaves no file', async () => {
+    const changes = [await admitting('one', '1.0'), await admitting('two', '2.0')]
+    await catalog.changeAll(changes, { name: 'ann' }, NOTHING)
+    const [first] = changes
+    if (first === undefined) throw new Error('there are two')
+    await catalog.change({ kind: 'delete', ref: first.manifest.ref, why: 'a mistake' }, { name: 'ann' })
+    await outbox.drain()
+    expect(await manifestFiles()).toEqual(['deb/jammy/hello/2.0_amd64.json'])
   })
 })

@@ -18,15 +18,15 @@ import type { Outbox } from '../db/outbox.ts'
 import type { Pool } from '../files/pool.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
 import { failpoint } from '../lib/failpoint.ts'
-import { shareReads } from '../lib/groups.ts'
+import { shareReads, type Outcome } from '../lib/groups.ts'
 import type { Notices } from '../outbound/notices.ts'
 import type { Audit, AuditFact } from '../record/audit.ts'
 import type { Events } from '../record/events.ts'
 import { createAdmission } from './admission.ts'
 import { deleted, judged } from './audit-facts.ts'
 import { createBlobs } from './blobs.ts'
-import type { Actor, Change, Changed, Delete, Review, Written } from './change.ts'
-import { oweEffects, type Step } from './effects.ts'
+import type { Actor, Admit, Change, Changed, Delete, Review, Within, Written } from './change.ts'
+import { oweEffects, type Bundling, type Step } from './effects.ts'
 import { readTags } from './queries/tags.ts'
 import {
   deleteManifest,
@@ -47,6 +47,12 @@ export interface Catalog {
    *   not_promotable
    */
   change(change: Change, actor: Actor): Promise<Changed>
+  /**
+   * As `change` for many versions that came through the gate together, in one transaction with what `within` writes:
+   * when this resolves, all of them are durable.
+   * @returns an outcome for each, in their order: a refusal concerns one. @throws what concerns all
+   */
+  changeAll(changes: readonly Admit[], actor: Actor, within: Within): Promise<readonly Outcome<Changed>[]>
   find(viewer: Viewer, ref: PackageRef): Promise<Manifest | undefined>
   /** As `find` for eyes that see everything; those who ask at the same time share a question to the database. */
   findKnown(ref: PackageRef): Promise<Manifest | undefined>
@@ -92,7 +98,11 @@ export function createCatalog(deps: CatalogDeps): Catalog {
   const admission = createAdmission({ db, blobs, clock, hold: deps.hold, record: recordAll })
 
   /** What every change of a version entails, in its transaction. */
-  async function recordAll(tx: Tx, steps: readonly Recorded[]): Promise<readonly (number | undefined)[]> {
+  async function recordAll(
+    tx: Tx,
+    steps: readonly Recorded[],
+    how?: Bundling,
+  ): Promise<readonly (number | undefined)[]> {
     await audit.oweAll(
       tx,
       steps.flatMap(({ fact }) => fact ?? []),
@@ -100,7 +110,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     // only the gate's own quarantine is notified, not that of a person
     for (const { fact, before, after } of steps)
       if (fact?.action !== 'QUARANTINE') await notices?.oweMove(tx, before, after)
-    const asks = await oweEffects(tx, deps, steps)
+    const asks = await oweEffects(tx, deps, steps, how)
     failpoint('catalog:before-commit')
     return asks
   }
@@ -155,6 +165,24 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     })
   }
 
+  /** What is done once a change is committed. */
+  function tell({ outcome, manifest, ask, isQuiet = false }: Written, actor: Actor): Changed {
+    if (outcome !== 'already') {
+      failpoint('catalog:after-commit')
+      outbox.nudge()
+      const data = { ...manifest.ref, state: outcome === 'deleted' ? 'deleted' : manifest.state, by: actor.name }
+      if (!isQuiet) events.emit({ type: 'package.state', at: isoNow(clock), data })
+    }
+    return {
+      outcome,
+      manifest,
+      settled: async timeoutMs =>
+        ask === undefined ||
+        ((await outbox.settled(`publish:${manifest.ref.codename}`, ask, timeoutMs)) &&
+          !(entersTree(outcome, manifest) && (await isFrozen(manifest.ref.codename)))),
+    }
+  }
+
   function write(change: Change, actor: Actor): Promise<Written> {
     switch (change.kind) {
       case 'admit':
@@ -177,21 +205,11 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     findAll: refs => findManifests(db, refs),
     tags: (viewer, of) => readTags(db, viewer, of),
     async change(change, actor) {
-      const { outcome, manifest, ask, isQuiet = false } = await write(change, actor)
-      if (outcome !== 'already') {
-        failpoint('catalog:after-commit')
-        outbox.nudge()
-        const data = { ...manifest.ref, state: outcome === 'deleted' ? 'deleted' : manifest.state, by: actor.name }
-        if (!isQuiet) events.emit({ type: 'package.state', at: isoNow(clock), data })
-      }
-      return {
-        outcome,
-        manifest,
-        settled: async timeoutMs =>
-          ask === undefined ||
-          ((await outbox.settled(`publish:${manifest.ref.codename}`, ask, timeoutMs)) &&
-            !(entersTree(outcome, manifest) && (await isFrozen(manifest.ref.codename)))),
-      }
+      return tell(await write(change, actor), actor)
+    },
+    async changeAll(changes, actor, within) {
+      const outcomes = await admission.admitAll(changes, actor, within)
+      return outcomes.map(outcome => ('error' in outcome ? outcome : { value: tell(outcome.value, actor) }))
     },
     settleBlob: blobs.settle,
   }

@@ -3,6 +3,7 @@ import type { Manifest } from '../core/manifest.ts'
 import type { StepName } from '../core/report.ts'
 import type { Tx } from '../db/db.ts'
 import type { SpooledFile } from '../files/spool.ts'
+import type { Outcome } from '../lib/groups.ts'
 import type { AuditFact } from '../record/audit.ts'
 
 /** Who did it and from where, for the audit line. */
@@ -85,6 +86,12 @@ export interface Changed {
    */
   settled(timeoutMs: number): Promise<boolean>
 }
+
+/**
+ * Written in the transaction of the last of many: how far a job is. `outcomes` are in the order of the changes. When it
+ * throws, nothing of that transaction happened.
+ */
+export type Within = (tx: Tx, outcomes: readonly Outcome<Pick<Written, 'outcome' | 'manifest'>>[]) => Promise<void>
 
 /** What a change wrote. `ask` is the publication that it owes; `isQuiet`: no notification. */
 export interface Written {

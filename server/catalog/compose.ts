@@ -1,15 +1,18 @@
 import { ALL_SEEING } from '../core/viewer.ts'
 import { printRef, sha256, type PackageName, type PackageRef } from '../core/identity.ts'
 import type { Debts, Part } from '../core/feature.ts'
+import type { Db } from '../db/db.ts'
 import { FILES_LONGEST_MS } from '../db/outbox.ts'
 import { createHold } from '../db/distribution-lock.ts'
 import type { Repositories } from '../core/repository.ts'
 import type { Manifests } from '../files/manifests.ts'
 import type { Pool } from '../files/pool.ts'
+import { createKeyedLock } from '../lib/keyed-lock.ts'
 import type { Log } from '../lib/log.ts'
 import { createCatalog, type Catalog, type CatalogDeps } from './catalog.ts'
 import { createRebuild, type Rebuild, type RebuildDeps } from './rebuild.ts'
-import { isBlobNeeded } from './queries/store.ts'
+import { MANIFESTS } from './effects.ts'
+import { isBlobNeeded, listRefsBetween } from './queries/store.ts'
 
 export interface CatalogNeeds extends Omit<CatalogDeps, 'hold'> {
   readonly repositories: Pick<Repositories, 'find'>
@@ -26,31 +29,52 @@ export interface CatalogPart extends Part {
   readonly rebuild: Rebuild
 }
 
+/** Manifests of many rows are read and made durable in groups of this size. */
+const WRITTEN_TOGETHER = 64
 /** How often a rebuild says in the log how far it is. */
 const PROGRESS_MS = 2_000
 
 /** What a change owes to manifest files and to the pool. */
 export function catalogDebts({
   catalog,
+  db,
   manifests,
 }: {
   readonly catalog: Pick<Catalog, 'findAll' | 'tags' | 'settleBlob'>
+  readonly db: Db
   readonly manifests: Manifests
 }): Debts {
+  // two deliveries may be about one version: the later must read it after the earlier has written
+  const lock = createKeyedLock()
+  const follow = (refs: readonly PackageRef[]): Promise<void> =>
+    lock.runAll(refs.map(printRef), async () => {
+      const found = await catalog.findAll(refs)
+      await Promise.all(
+        refs.map(ref => {
+          const manifest = found.get(printRef(ref))
+          return manifest === undefined ? manifests.remove(ref) : manifests.write(manifest)
+        }),
+      )
+    })
   return {
     manifest: {
       parallel: 2,
       batch: 32,
       longestMs: FILES_LONGEST_MS,
+      deliver: rests => follow(rests.map(rest => JSON.parse(rest) as PackageRef)),
+    },
+    [MANIFESTS]: {
+      longestMs: FILES_LONGEST_MS,
       deliver: async rests => {
-        const refs = rests.map(rest => JSON.parse(rest) as PackageRef)
-        const found = await catalog.findAll(refs)
-        await Promise.all(
-          refs.map(ref => {
-            const manifest = found.get(printRef(ref))
-            return manifest === undefined ? manifests.remove(ref) : manifests.write(manifest)
-          }),
-        )
+        for (const rest of rests) {
+          const [first = 0, last = 0] = rest.split('-').map(Number)
+          for (let from = first; ;) {
+            const rows = await listRefsBetween(db, { from, to: last, limit: WRITTEN_TOGETHER })
+            await follow(rows.map(({ id: _, ...ref }) => ref))
+            if (rows.length < WRITTEN_TOGETHER) break
+            from = (rows.at(-1)?.id ?? last) + 1
+          }
+        }
       },
     },
     tags: {
@@ -94,7 +118,7 @@ export function composeCatalog(needs: CatalogNeeds): CatalogPart {
         )
       return done
     },
-    debts: catalogDebts({ catalog, manifests }),
+    debts: catalogDebts({ catalog, db, manifests }),
     jobs: [
       {
         id: 'sweep',

@@ -31,6 +31,17 @@ const movesTree = ({ before, after }: Pick<Step, 'before' | 'after'>): boolean =
   (before !== undefined && isServed(before.state)) !== (after !== undefined && isServed(after.state))
 
 /**
+ * `together`: the manifest files of all steps are one debt, over the numbers of their rows, which costs a hundredth of
+ * one each. Rows of others between them are only written once more.
+ */
+export interface Bundling {
+  readonly manifests: 'together'
+}
+
+/** The kind of debt for the manifest files of many rows: `manifests:<first>-<last>`. */
+export const MANIFESTS = 'manifests'
+
+/**
  * Owes to the files what follows when each `before` becomes its `after`, in the same transaction.
  * @returns the publications that were asked for, in the order of the steps; undefined where none is needed
  */
@@ -38,6 +49,7 @@ export async function oweEffects(
   tx: Tx,
   { outbox, hasTree }: { readonly outbox: Pick<Outbox, 'oweAll'>; readonly hasTree: HasTree },
   steps: readonly Step[],
+  how?: Bundling,
 ): Promise<readonly (number | undefined)[]> {
   const owed = new Map<string, number>()
   const names = new Map<FormatId, Set<string>>()
@@ -45,7 +57,7 @@ export async function oweEffects(
   const publicationOf = steps.map(step => {
     const { before, after, id } = step
     const { ref, files, component } = (after ?? before) as Manifest
-    owed.set(`manifest:${JSON.stringify(ref)}`, 0)
+    if (how === undefined) owed.set(`manifest:${JSON.stringify(ref)}`, 0)
     if (before !== undefined) for (const { blob } of files) owed.set(`blob:${blob.sha256}`, 0)
     names.set(ref.format, (names.get(ref.format) ?? new Set()).add(ref.name))
     if (!movesTree(step) || !hasTree(ref.format)) return undefined
@@ -55,6 +67,10 @@ export async function oweEffects(
     owed.set(key, Math.min(owed.get(key) ?? Infinity, step.publishWithinMs ?? COALESCE_MS))
     return key
   })
+  if (how !== undefined && steps.length > 0) {
+    const ids = steps.map(({ id }) => id)
+    owed.set(`${MANIFESTS}:${Math.min(...ids)}-${Math.max(...ids)}`, 0)
+  }
   for (const [format, these] of names) await refreshArtifacts(tx, format, [...these])
   await markDirty(tx, dirty)
   const asks = await outbox.oweAll(tx, owed)

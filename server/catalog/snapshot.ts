@@ -20,7 +20,7 @@ export interface Snapshot extends VersionFacts {
     readonly imported_by: string
     readonly imported_at: string
     readonly import_method: string
-    readonly import_group: null
+    readonly import_group: string | null
   }
   readonly integrity: { readonly sha256: string; readonly sha512: string; readonly gpg_signed: boolean }
   readonly tags: readonly string[]
@@ -39,7 +39,7 @@ export const SnapshotSchema = Type.Object({
   installed_size_kb: OrNull(Type.Integer()),
   file_size_bytes: Type.Integer(),
   type: Text,
-  source: Type.Object({ imported_by: Text, imported_at: Time, import_method: Text, import_group: Type.Null() }),
+  source: Type.Object({ imported_by: Text, imported_at: Time, import_method: Text, import_group: OrNull(Text) }),
   integrity: Type.Object({ sha256: Text, sha512: Text, gpg_signed: Type.Boolean() }),
   tags: Type.Array(Text),
   dependencies: Type.Array(Text),
@@ -63,7 +63,12 @@ export function snapshotOf(manifest: IndexedManifest, tags: readonly string[] = 
     installed_size_kb: about.installed_size === undefined ? null : Math.ceil(about.installed_size / 1024),
     file_size_bytes: blob.size,
     type: ref.format,
-    source: { imported_by: manifest.by, imported_at: manifest.at, import_method: manifest.from, import_group: null },
+    source: {
+      imported_by: manifest.by,
+      imported_at: manifest.at,
+      import_method: manifest.imported?.method ?? manifest.from,
+      import_group: manifest.imported?.group ?? null,
+    },
     integrity: { sha256: blob.sha256, sha512: blob.sha512, gpg_signed: isSigned },
     tags,
     dependencies: about.depends.map(printAlternatives),

@@ -13,8 +13,11 @@ export type Carrier = Pick<Manifest, 'ref' | 'files' | 'kind'>
 
 /** What packages carry inside, each read once and kept by its digest. */
 export interface ContentsOf {
-  /** Of a file that has just arrived. @throws the signal's reason; bad_package */
-  read(what: Read, signal: AbortSignal): Promise<Contents>
+  /**
+   * Of a file that has just arrived. @param what.known  what another thread read of it. @throws the signal's reason;
+   * bad_package
+   */
+  read(what: Read & { readonly known?: Contents | undefined }, signal: AbortSignal): Promise<Contents>
   /** Of a package in the pool; a source package carries nothing that is installed. @throws as `read` */
   of(carrier: Carrier, signal: AbortSignal): Promise<Contents>
   /** What is kept of it; undefined while nobody has read it with the readers of this version. */
@@ -59,7 +62,10 @@ export function createContents({ pool, reading, cpuSeconds, folder, version, jav
     hasUnnamedJars(contents) ? nameJars(contents, await javaNames()) : contents
 
   return {
-    read: async (what, signal) => named(await keep(what.file.blob.sha256, () => reading(what, signal))),
+    read: async ({ known, ...what }, signal) =>
+      named(
+        await keep(what.file.blob.sha256, () => (known === undefined ? reading(what, signal) : Promise.resolve(known))),
+      ),
     async of({ ref, files, kind }, signal) {
       if (kind === 'source') return NOTHING
       const contents = await keep(receivedSha256(files[0]), async () =>

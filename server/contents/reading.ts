@@ -114,6 +114,17 @@ function contentsOf(answer: ReadAnswer): Contents {
   throw Object.assign(new Error(message), code === undefined ? {} : { code })
 }
 
+/** Reads a package in the thread that asks, where little is in it; undefined: it is to be read in one of its own. */
+export async function readSmall(
+  { format, file, unpacked }: Read,
+  where: { readonly incoming: string; readonly signal: AbortSignal },
+): Promise<Contents | undefined> {
+  const copies = unpacked?.copies() ?? NO_COPIES
+  if (Math.max(file.blob.size, copies.bytes ?? Infinity) > SMALL_BYTES) return undefined
+  const here = await readContents({ format: getFormat(format), file, unpacked }, { ...where, limits: SMALL })
+  return here.cut === undefined ? here : undefined
+}
+
 /**
  * Reads packages in threads of their own: requests go on meanwhile. A file that makes its reader hang, break or take
  * all memory ends that thread alone, and the package is read again without it.
@@ -158,15 +169,9 @@ export function createReading({
     }
   }
   return async (what, signal) => {
-    const { format, file, unpacked } = what
-    const copies = unpacked?.copies() ?? NO_COPIES
-    if (Math.max(file.blob.size, copies.bytes ?? Infinity) <= SMALL_BYTES) {
-      const here = await readContents(
-        { format: getFormat(format), file, unpacked },
-        { incoming, signal, limits: SMALL },
-      )
-      if (here.cut === undefined) return here
-    }
-    return lanes.run({ sizeBytes: file.blob.size, signal }, () => readInThread(what, copies, signal))
+    const here = await readSmall(what, { incoming, signal })
+    if (here !== undefined) return here
+    const copies = what.unpacked?.copies() ?? NO_COPIES
+    return lanes.run({ sizeBytes: what.file.blob.size, signal }, () => readInThread(what, copies, signal))
   }
 }

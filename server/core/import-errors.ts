@@ -1,6 +1,14 @@
 /** What can go wrong with packages and indexes of other repositories: rows of `ERRORS`. */
 export const IMPORT_ERRORS = {
   upstream_refused: [502, 'The upstream repository is refused: {path}: {why}.'],
+  adopt_outside: [
+    422,
+    '{path} is outside the folders that trees may be adopted from: {allowed}. Put the tree there, or have an admin add its folder to IMPORT_ROOTS and start again.',
+  ],
+  adopt_missing: [404, 'There is no folder {path} that the service may read.'],
+  adopt_which_suite: [422, 'The tree has the suites {suites}. Say with suite which one is meant.'],
+  adopt_unreadable: [422, 'The index {path} of the tree is not read: {why}.'],
+  adopt_nothing: [422, 'There are no package files ({endings}) and no indexes in {path}.'],
   bad_import_key: [422, 'The key is refused: {why}.'],
   import_key_not_found: [404, 'There is no key {name} for repositories of others.'],
   tree_refused: [422, 'The directory {folder} is not read as a repository: {why}.'],

@@ -129,6 +129,14 @@ export interface PackageSignature {
 export const PACKAGE_KINDS = ['binary', 'source', 'debug'] as const
 export type PackageKind = (typeof PACKAGE_KINDS)[number]
 
+/** How a version came that nobody uploaded. */
+export interface Imported {
+  /** `adopted`: from a tree that lay on this machine. */
+  readonly method: 'internet' | 'adopted'
+  /** What came together has the same one. */
+  readonly group: string
+}
+
 /** One file of a version. */
 export interface PackageFile {
   /** The name it came with, different from those of the version's other files; shown, never a path on this disk. */
@@ -165,6 +173,8 @@ export interface Manifest {
   readonly review?: Review
   readonly by: string
   readonly from: 'upload' | `source:${string}`
+  /** Absent for what was uploaded. */
+  readonly imported?: Imported
   readonly at: Iso
   readonly changed_at: Iso
 }

@@ -108,6 +108,24 @@ export interface Upstream {
   modules?(): Promise<readonly ModulePackage[]>
 }
 
+/** A folder on this machine, by the paths of its files below it. */
+export interface UpstreamTree {
+  readonly paths: readonly string[]
+  /** The text of one of them; empty where it cannot be read. */
+  read(path: string): string
+}
+
+/** A repository in such a folder. */
+export interface TreePlace {
+  /** The file that names it, and of several parts which one: for people. */
+  readonly name: string
+  /** What its paths count from; empty, or with a slash at its end. */
+  readonly base: string
+  readonly place: Pick<UpstreamPlace, 'suite' | 'components' | 'archs'>
+  /** The component that all of it is of. */
+  readonly component?: string
+}
+
 /** Reads repositories of a format that others publish. Reads only, and only what `fetch` brings. */
 export interface UpstreamReader {
   /** Its index names addresses, in which characters are encoded already. Absent: names of files. */
@@ -119,6 +137,19 @@ export interface UpstreamReader {
   verifyPackage?(path: string, keys: TrustedKeys): Promise<{ readonly by: SignedBy } | NotSigned>
   /** Where the index has only this digest of a package: the SHA-1 of the file's control member. @throws Malformed */
   controlSha1?(path: string): Promise<string>
+  /**
+   * The repositories in a folder that have something for a distribution.
+   * @throws adopt_which_suite where several suites could be meant
+   */
+  places(
+    tree: UpstreamTree,
+    wish: {
+      readonly codename: string
+      readonly archs: readonly string[]
+      readonly neutral: readonly string[]
+      readonly suite?: string
+    },
+  ): readonly TreePlace[]
   /** Fetches and verifies the root. @throws upstream_refused, which says what did not verify */
   open(place: UpstreamPlace): Promise<Upstream>
 }

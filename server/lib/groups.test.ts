@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createGroups, shareReads } from './groups.ts'
+import { apart, createGroups, shareReads } from './groups.ts'
 
 /** Groups of texts; those with the same first letter are rivals. The work of each group ends when told. */
 function make(most: number) {
@@ -100,4 +100,10 @@ test('a read that runs is not shared by those who ask after it began', async () 
   while (ends.length < 2) await new Promise(resolve => setImmediate(resolve))
   ends[1]?.()
   expect(await second).toBe('new')
+})
+
+test('in rounds, no two have a key in common, and who comes later is in a later round', () => {
+  const keysOf = (text: string): string[] => [...text]
+  expect(apart(['ab', 'c', 'bd', 'd', 'a', 'e'], keysOf)).toEqual([['ab', 'c', 'e'], ['bd', 'a'], ['d']])
+  expect(apart([], keysOf)).toEqual([])
 })

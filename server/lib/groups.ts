@@ -90,6 +90,19 @@ export function createGroups<Item, Result>({
   }
 }
 
+/** These in rounds, in their order: no two of a round have a key in common. */
+export function apart<Item>(items: readonly Item[], keysOf: (item: Item) => readonly string[]): Item[][] {
+  const rounds: Item[][] = []
+  const lastOf = new Map<string, number>()
+  for (const item of items) {
+    const keys = keysOf(item)
+    const round = 1 + Math.max(-1, ...keys.map(key => lastOf.get(key) ?? -1))
+    for (const key of keys) lastOf.set(key, round)
+    ;(rounds[round] ??= []).push(item)
+  }
+  return rounds
+}
+
 /**
  * Reads what many ask for at the same time with one question. Whoever asks while a read runs takes part in the next
  * one, so the answer is never older than the question.

@@ -22,3 +22,14 @@ test('work under one key runs one after the other, also after a failure; other k
   await second
   expect(seen).toEqual(['a1 starts', 'b', 'a1 fails', 'a2'])
 })
+
+test('two that need the same keys in another order do not wait for each other', async () => {
+  const lock = createKeyedLock()
+  const done: string[] = []
+  await Promise.all([
+    lock.runAll(['a', 'b', 'a'], async () => void done.push('first')),
+    lock.runAll(['b', 'a'], async () => void done.push('second')),
+    lock.runAll([], async () => void done.push('without keys')),
+  ])
+  expect(done.toSorted()).toEqual(['first', 'second', 'without keys'])
+})

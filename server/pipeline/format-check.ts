@@ -15,15 +15,16 @@ function mustComeFrom({ builtFrom, file }: Pick<Subject, 'builtFrom' | 'file'>, 
 
 /**
  * Makes a subject. The package is read once, at the first request, when its size is due.
+ * @param known  what was read of these bytes already
  * @throws from `inspected`: bad_package when it cannot be read or its names are not allowed, wrong_arch, unpacking_full
  */
-export function createSubject(given: Omit<Subject, 'inspected'>, unpacking: Lanes): Subject {
+export function createSubject(given: Omit<Subject, 'inspected'>, unpacking: Lanes, known?: Inspection): Subject {
   let reading: Promise<Inspection> | undefined
   const inspect = async (signal: AbortSignal): Promise<Inspection> => {
     const { format, file, distribution, unpacked } = given
-    const inspection = await unpacking.run({ sizeBytes: file.blob.size, signal }, () =>
-      format.inspect(file, signal, unpacked),
-    )
+    const inspection =
+      known ??
+      (await unpacking.run({ sizeBytes: file.blob.size, signal }, () => format.inspect(file, signal, unpacked)))
     const { identity } = inspection
     const why = format.complain(identity)
     if (why !== undefined) fail('bad_package', { filename: file.filename, why })

@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts'
-import type { Actor, Changed } from '../catalog/change.ts'
+import type { Actor, Admit, Changed } from '../catalog/change.ts'
+import type { Contents } from '../contents/component.ts'
 import type { ContentsOf } from '../contents/contents.ts'
 import { fail } from '../core/errors.ts'
 import { mergeFindings, worst } from '../core/findings.ts'
@@ -30,7 +31,13 @@ export interface Applicant extends Pick<Subject, 'file' | 'format' | 'distributi
   readonly heldFor?: string
   /** See `Admit`. */
   readonly publishWithinMs?: number
+  readonly imported?: Manifest['imported']
+  /** What another thread read of these very bytes, in the ways of this one; what is absent is read here. */
+  readonly read?: { readonly inspection?: Inspection; readonly contents?: Contents }
 }
+
+/** The catalogue's own door, by itself or for many together. */
+export type Door = (change: Admit, actor: Actor) => Promise<Changed>
 
 /** The way in for uploads and imports alike. */
 export interface Gate {
@@ -40,8 +47,9 @@ export interface Gate {
    * Once the verdict is there it is carried out, whether or not somebody still listens.
    * @throws bad_package, wrong_arch, unpacking_full, digest_mismatch, duplicate_conflict; the signal's reason when it
    *   aborts before the verdict
+   * @param door  `catalog.change` by default; what comes together waits there for the others
    */
-  admit(applicant: Applicant, signal: AbortSignal): AsyncGenerator<Report, Changed>
+  admit(applicant: Applicant, signal: AbortSignal, door?: Door): AsyncGenerator<Report, Changed>
 }
 
 export interface GateDeps {
@@ -93,8 +101,8 @@ async function findKnown(
 }
 
 /** Admits without telling of the steps. @throws as `admit` */
-export async function passGate(gate: Gate, applicant: Applicant, signal: AbortSignal): Promise<Changed> {
-  const steps = gate.admit(applicant, signal)
+export async function passGate(gate: Gate, applicant: Applicant, signal: AbortSignal, door?: Door): Promise<Changed> {
+  const steps = gate.admit(applicant, signal, door)
   let next = await steps.next()
   while (next.done !== true) next = await steps.next()
   return next.value
@@ -145,14 +153,15 @@ export function createGate(deps: GateDeps): Gate {
       paths,
       by: applicant.actor.name,
       from: applicant.from,
+      ...(applicant.imported === undefined ? {} : { imported: applicant.imported }),
       at,
       changed_at: at,
     }
   }
 
   return {
-    async *admit(applicant, signal) {
-      const { file, format, distribution, builtFrom, expectedSha256, actor } = applicant
+    async *admit(applicant, signal, door = catalog.change) {
+      const { file, format, distribution, builtFrom, expectedSha256, actor, read = {} } = applicant
       const { validation, cve_policy, script_policy } = settings.now()
       const unpacked = copies()
       const subject = createSubject(
@@ -164,9 +173,10 @@ export function createGate(deps: GateDeps): Gate {
           unpacked,
           ...(builtFrom === undefined ? {} : { builtFrom }),
           ...(expectedSha256 === undefined ? {} : { expectedSha256 }),
-          contents: signal => contents.read({ format: format.id, file, unpacked }, signal),
+          contents: signal => contents.read({ format: format.id, file, unpacked, known: read.contents }, signal),
         },
         unpacking,
+        read.inspection,
       )
       const examination = examine({ subject, steps, signal }, reports =>
         decide(reports, policyOf(subject.settings), 'native'),
@@ -191,7 +201,7 @@ export function createGate(deps: GateDeps): Gate {
         const inspection = await subject.inspected(signal)
         sealed = await signing(subject, inspection)
         const manifest = manifestOf({ subject, applicant, reports, verdict: next.value }, inspection, sealed)
-        return await catalog.change(
+        return await door(
           {
             kind: 'admit',
             manifest,

@@ -1,12 +1,15 @@
-import { findPrevious } from '../catalog/queries/previous.ts'
+import { listPrevious } from '../catalog/queries/previous.ts'
 import { changesBetween, sayChanges } from '../contents/changes.ts'
 import type { Contents } from '../contents/component.ts'
 import type { ContentsOf } from '../contents/contents.ts'
+import type { PackageRef } from '../core/identity.ts'
 import { actionForKind, sayFact, type InstallFact, type InstallRecord } from '../core/install-facts.ts'
 import { installAction, policyOf, type Action, type CvePolicy } from '../core/policy.ts'
 import type { Report } from '../core/report.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
+import { isUnavailable } from '../db/database-unavailable.ts'
 import type { Queryable } from '../db/db.ts'
+import { shareReads } from '../lib/groups.ts'
 import type { Step, Subject } from './subject.ts'
 
 export interface ScriptsDeps {
@@ -74,10 +77,12 @@ function judged(install: InstallRecord | undefined, { settings, again }: Pick<Su
  * also what is new in that since the version that clients have.
  */
 export function scriptsStep({ db, contents: kept }: ScriptsDeps): Step {
+  const findPrevious = shareReads((refs: readonly PackageRef[]) => listPrevious(db, ALL_SEEING, refs), isUnavailable)
+
   async function since(subject: Subject, now: Contents, signal: AbortSignal): Promise<Report['since']> {
     const { identity, kind } = await subject.inspected(signal)
     if (kind === 'source') return undefined
-    const before = await findPrevious(db, ALL_SEEING, { ...identity, codename: subject.distribution.codename })
+    const before = await findPrevious({ ...identity, codename: subject.distribution.codename })
     const known = before === undefined ? undefined : await kept.known(before)
     if (before === undefined || known === undefined) return undefined
     if (now.install === undefined && known.install === undefined) return undefined

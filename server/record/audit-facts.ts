@@ -85,6 +85,17 @@ export interface EndedFact {
  */
 export interface FactsOf {
   // packages
+  'tree.adoption_asked': { readonly path: string; readonly group: string; readonly job: string }
+  'tree.adopted': {
+    readonly path: string
+    readonly group: string
+    readonly added: number
+    readonly held: number
+    readonly blocked: number
+    /** Here already. */
+    readonly skipped: number
+    readonly failed: number
+  }
   'package.admitted': {
     readonly file: string
     /** Of the bytes as they were sent. */

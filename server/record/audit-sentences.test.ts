@@ -32,6 +32,27 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
       `hello_1.0.dsc, SHA-256 ${SHA}, with hello_1.0.tar.xz: published.`,
     ],
   ],
+  'tree.adoption_asked': [
+    [
+      { kind: 'tree.adoption_asked', path: '/srv/aptly/public', group: 'public', job: '0badcafe' },
+      '/srv/aptly/public as public: the job 0badcafe.',
+    ],
+  ],
+  'tree.adopted': [
+    [
+      {
+        kind: 'tree.adopted',
+        path: '/srv/aptly/public',
+        group: 'public',
+        added: 5,
+        held: 1,
+        blocked: 0,
+        skipped: 2,
+        failed: 1,
+      },
+      '/srv/aptly/public as public: 5 added, 1 held, 0 blocked, 2 here already, 1 left out.',
+    ],
+  ],
   'announcement.refused': [
     [
       { kind: 'announcement.refused', file: 'a.changes', code: 'announcement_unsigned', why: 'a.changes is unsigned.' },

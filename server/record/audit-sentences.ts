@@ -107,6 +107,9 @@ function suppliersWord({ act, document, author, sha256, accepted, closed, opened
 
 /** One row for each kind: the sentence of the line. */
 const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } = {
+  'tree.adoption_asked': ({ path, group, job }) => `${path} as ${group}: the job ${job}.`,
+  'tree.adopted': ({ path, group, added, held, blocked, skipped, failed }) =>
+    `${path} as ${group}: ${added} added, ${held} held, ${blocked} blocked, ${skipped} here already, ${failed} left out.`,
   'package.admitted': admitted,
   'announcement.refused': ({ why }) => why,
   'package.copied': ({ arch, from_distribution, sha256 }) =>

@@ -60,6 +60,8 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'GET /artifacts/audit/logs': AUDITORS,
   'POST /artifacts/admin/sync-index': MAINTAINERS,
   'POST /upload/': UPLOADERS,
+  'GET /import/adopt/roots': MAINTAINERS,
+  'POST /import/adopt': MAINTAINERS,
   'POST /upload/stream': UPLOADERS,
   // Security
   'GET /security/vulnerabilities': ANY,

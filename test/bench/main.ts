@@ -2,6 +2,7 @@
 type Bench = (args: readonly string[]) => Promise<boolean | void>
 
 const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
+  'adopt': () => import('./adopt.ts'),
   'backup': () => import('./backup.ts'),
   'closures': () => import('./closures.ts'),
   'contents': () => import('./contents.ts'),

@@ -158,6 +158,29 @@ async function sumOver(pid: number, read: (pid: number) => Promise<number>): Pro
 /** CPU seconds of a process and of all that it started. */
 export const cpuOfFamily = (pid: number): Promise<number> => sumOver(pid, cpuOf)
 
+/** What takes the CPU seconds: the threads of the process by their names, and what it started. */
+export async function cpuByProcess(pid: number): Promise<ReadonlyMap<string, number>> {
+  const shares = new Map<string, number>()
+  const add = (name: string, seconds: number): void => void shares.set(name, (shares.get(name) ?? 0) + seconds)
+  for (const one of await familyOf(pid)) {
+    if (one !== pid) {
+      const name = (await readFile(`/proc/${one}/comm`, 'utf8').catch(() => '')).trim()
+      add(name, await cpuOf(one).catch(() => 0))
+      continue
+    }
+    for (const thread of await readdir(`/proc/${pid}/task`)) {
+      const stat = await readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8').catch(() => '')
+      const [, name = ''] = /\((.*)\)/.exec(stat) ?? []
+      const ticks = stat
+        .replace(/^.*\) /, '')
+        .split(' ')
+        .slice(11, 13)
+      add(thread === String(pid) ? 'main thread' : name, ticks.reduce((sum, one) => sum + Number(one), 0) / 100)
+    }
+  }
+  return shares
+}
+
 /**
  * Memory in MB of a process and of all that it started: what they share counts once. Source: proc(5),
  * /proc/pid/smaps_rollup.

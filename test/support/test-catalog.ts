@@ -151,7 +151,7 @@ export async function createStock(
     hold: createHold(given.repositories ?? repositories),
   })
   handleDebts(outbox, {
-    ...catalogDebts({ catalog, manifests }),
+    ...catalogDebts({ catalog, db, manifests }),
     ...publishDebts(notePublications(published), createArrivals()),
     audit: { deliver: () => audit.deliver() },
   })

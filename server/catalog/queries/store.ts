@@ -189,14 +189,31 @@ export async function lockChangedAt(tx: Tx, ref: PackageRef): Promise<Date | und
   return row?.changed_at
 }
 
+/** Which packages the rows of these numbers are, in their order. */
+export function listRefsBetween(
+  db: Queryable,
+  { from, to, limit }: { readonly from: number; readonly to: number; readonly limit: number },
+): Promise<(PackageRef & { readonly id: number })[]> {
+  return db.repeat(
+    'select id, format, codename, name, version, arch from package where id between $1 and $2 order by id limit $3',
+    [from, to, limit],
+  )
+}
+
 /** Whether the manifest file of this package is owed. */
 export async function hasWaitingManifest(
   db: Queryable,
   { format, codename, name, version, arch }: PackageRef,
 ): Promise<boolean> {
   const row = await db.first(
-    `select 1 from outbox where key like 'manifest:%' and substr(key, 10)::jsonb @> $1::jsonb limit 1`,
-    [JSON.stringify({ format, codename, name, version, arch })],
+    `
+    select 1 from outbox where key like 'manifest:%' and substr(key, 10)::jsonb @> $1::jsonb
+    union all
+    select 1 from package p join outbox o on o.key like 'manifests:%'
+      and p.id between split_part(substr(o.key, 11), '-', 1)::bigint and split_part(o.key, '-', 2)::bigint
+    where p.format = $2 and p.codename = $3 and p.name = $4 and p.version = $5 and p.arch = $6
+    limit 1`,
+    [JSON.stringify({ format, codename, name, version, arch }), format, codename, name, version, arch],
   )
   return row !== undefined
 }

@@ -174,6 +174,11 @@ export const apkUpstream: UpstreamReader = {
       await file.close()
     }
   },
+  places: ({ paths }, { archs }) =>
+    paths.flatMap(path => {
+      const [, base = '', arch] = /^((?:.*\/)?)([^/]+)\/APKINDEX\.tar\.gz$/.exec(path) ?? []
+      return arch === undefined || !archs.includes(arch) ? [] : [{ name: path, base, place: { archs: [arch] } }]
+    }),
   async open(place): Promise<Upstream> {
     const opening = (place.archs ?? []).map(arch =>
       openIndex(place, arch).catch((error: unknown) => rethrow(`${arch}/APKINDEX.tar.gz`, error)),

@@ -27,6 +27,7 @@ import {
   type Promised,
 } from '../upstream-files.ts'
 import { describe, identityOf } from './control.ts'
+import { debPlaces } from './upstream-places.ts'
 import { parseParagraph, valueOf } from './paragraph.ts'
 import { relationsOf } from './index-relations.ts'
 
@@ -238,6 +239,7 @@ async function* eitherForm(fetch: UpstreamPlace['fetch'], forms: readonly IndexP
 
 /** APT repositories: of suites and components, and flat ones. */
 export const debUpstream: UpstreamReader = {
+  places: debPlaces,
   async open(place): Promise<Upstream> {
     const suite = place.suite ?? ''
     const folder = suite.endsWith('/') ? suite.replace(/^(\.?\/)+/, '') : `dists/${suite}/`

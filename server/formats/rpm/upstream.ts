@@ -201,6 +201,10 @@ function madeAt({ revision, data }: Repomd): Date | undefined {
 export const rpmUpstream: UpstreamReader = {
   namesAddresses: true,
   verifyPackage: verifyRpm,
+  places: ({ paths }) =>
+    paths
+      .filter(path => path === REPOMD || path.endsWith(`/${REPOMD}`))
+      .map(path => ({ name: path, base: path.slice(0, -REPOMD.length), place: {} })),
   async open(place): Promise<Upstream> {
     const { bytes, by } = await fetchRoot(place)
     const { repomd, index, modules } = parsing(REPOMD, () => {

@@ -10,7 +10,7 @@ import type { Layout } from '../../files/layout.ts'
 import type { Spool } from '../../files/spool.ts'
 import { getFormat } from '../../formats/index.ts'
 import { resolverOf } from '../../imports/resolvers.ts'
-import { createCatalogueOf } from '../../imports/run/catalogue-of.ts'
+import { createCatalogueOf, type CatalogueDeps } from '../../imports/run/catalogue-of.ts'
 import { importWork, type ImportDeps } from '../../imports/run/import-work.ts'
 import { createPlanner, type PlannerDeps } from '../../imports/run/plan.ts'
 import type { Reach } from '../../imports/reach/reach.ts'
@@ -24,7 +24,7 @@ export interface ImportNeeds
   extends
     Omit<ImportRouteDeps, 'planner' | 'formatOf'>,
     Pick<ImportDeps, 'gate' | 'distrust'>,
-    Pick<PlannerDeps, 'settings'> {
+    Pick<CatalogueDeps, 'listSources'> {
   readonly settings: ImportDeps['settings'] & PlannerDeps['settings']
   readonly spool: Pick<Spool, 'receive'>
   readonly layout: Layout
@@ -47,10 +47,10 @@ async function removeOld(folder: string, now: number): Promise<void> {
 
 /** Imports: packages of other repositories with what they need, groups of them. */
 export function composeImports(needs: ImportNeeds): Feature & Pick<ImportRouteDeps, 'planner'> {
-  const { db, layout, outbox, reach, repositories, settings, clock } = needs
+  const { db, layout, outbox, reach, settings, clock } = needs
   const planner = createPlanner({
     ...needs,
-    catalogue: createCatalogueOf(db, repositories),
+    catalogue: createCatalogueOf(needs),
     formatOf: getFormat,
     resolverOf,
   })

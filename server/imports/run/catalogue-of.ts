@@ -29,12 +29,22 @@ const listed = (one: Candidate, row: Row): Listed => ({
   ...(row.control === null ? {} : { controlSha1: row.control }),
 })
 
-// $1 codename
-const SOURCES = `select id, format from import_source where enabled and $1 = any(codenames) order by security desc, id`
+export interface CatalogueDeps {
+  readonly db: Queryable
+  readonly repositories: Pick<Repositories, 'seenBy'>
+  /** Every source; those that are switched off are not `enabled`. */
+  readonly listSources: () => Promise<readonly Source[]>
+}
 
 /** Reads what the sources of distributions list, for resolution. */
-export function createCatalogueOf(db: Queryable, repositories: Pick<Repositories, 'seenBy'>): CatalogueOf {
-  const sourcesOf = (codename: string): Promise<Pick<Source, 'id' | 'format'>[]> => db.query(SOURCES, [codename])
+export function createCatalogueOf({ db, repositories, listSources }: CatalogueDeps): CatalogueOf {
+  /** Security first: of equal versions it is taken from there. */
+  async function sourcesOf(codename: string): Promise<readonly Source[]> {
+    const all = (await listSources()).filter(
+      ({ enabled, codenames }) => enabled && codenames.some(one => one === codename),
+    )
+    return [...all.filter(({ security }) => security), ...all.filter(({ security }) => !security)]
+  }
   return {
     rowsOf: async ({ codename, arch }) => candidatesIn(db, { sources: await sourcesOf(codename), arch }),
     async filesOf(chosen) {
@@ -52,33 +62,33 @@ export function createCatalogueOf(db: Queryable, repositories: Pick<Repositories
       })
     },
     async baseOf({ codename, arch }, { names, essential, priorities }) {
+      const ids = (await sourcesOf(codename)).map(({ id }) => id)
+      const { neutral } = repositories.seenBy(ALL_SEEING).get(codename)
       const rows = await db.query<{ name: string }>(
         `
-        select distinct p.name from import_package p join (${SOURCES}) s on s.id = p.source_id
-        where p.arch = any($2::text[]) and not p.hidden and (p.name = any($3::text[])
-          or ($4::boolean and p.relations @> '{"essential": true}') or p.relations->>'priority' = any($5::text[]))
+        select distinct name from import_package
+        where source_id = any($1::int[]) and arch = any($2::text[]) and not hidden and (name = any($3::text[])
+          or ($4::boolean and relations @> '{"essential": true}') or relations->>'priority' = any($5::text[]))
         order by 1`,
-        [codename, [arch, ...repositories.seenBy(ALL_SEEING).get(codename).neutral], names, essential, priorities],
+        [ids, [arch, ...neutral], names, essential, priorities],
       )
       return rows.map(({ name }) => name)
     },
     async codenamesOf(name) {
-      const rows = await db.query<{ codename: string }>(
-        `
-        select distinct unnest(s.codenames) as codename from import_source s
-        where s.enabled and s.id = any(select unnest(sources) from import_name where name = $1) order by 1`,
+      const rows = await db.query<{ id: number }>(
+        'select distinct unnest(sources) as id from import_name where name = $1',
         [name],
       )
-      return rows.map(({ codename }) => codename)
+      const ids = new Set(rows.map(({ id }) => id))
+      const listing = (await listSources()).filter(({ id, enabled }) => enabled && ids.has(id))
+      return [...new Set(listing.flatMap(({ codenames }) => codenames))].sort()
     },
     async heldFor(codename) {
-      const row = await db.first<{ any: boolean; here: boolean }>(
-        `
-        select exists (select from import_held) as any, exists (select from import_held h join import_source s on s.id = h.source_id
-          where s.enabled and ($1::text is null or $1 = any(s.codenames))) as here`,
-        [codename ?? null],
-      )
-      return row?.any !== true ? 'nothing' : row.here ? 'some' : 'others'
+      const held = await db.query<{ source_id: number }>('select source_id from import_held')
+      if (held.length === 0) return 'nothing'
+      if (codename === undefined) return 'some'
+      const ids = new Set(held.map(({ source_id: id }) => id))
+      return (await sourcesOf(codename)).some(({ id }) => ids.has(id)) ? 'some' : 'others'
     },
   }
 }

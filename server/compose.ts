@@ -207,7 +207,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const uploads = composeUploads({ ...named(base, 'uploads'), gate: gate.gate, activeFormats: active, problemOf })
   const retention = composeRetention({ ...base, catalog })
   const downloads = composeDownloads({ ...named(base, 'downloads'), logFolder: env.logFolder })
-  const backups = composeBackups({ ...named(base, 'backups'), version })
+  const backups = composeBackups({ ...named(base, 'backups'), version, settingsKey: env.settingsKey })
   const disk = composeDisk({ ...named(base, 'disk'), notices: outbound.notices })
   const inventory = composeInventory({ ...named(base, 'inventory'), vulndb })
   const nightly = [backups, disk, downloads, inventory, uploads, retention, logCleaning({ ...env, ...base })]

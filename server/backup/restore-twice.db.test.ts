@@ -29,7 +29,14 @@ const alone = <T>(work: (client: Client) => Promise<T>): Promise<T> => connected
 const undo = (by: string): Promise<boolean> => alone(client => decideUndo(root, client, { by, at }))
 const stage = (client: Client): Promise<unknown> =>
   stageBackup({
-    ...{ root, client, passphrase: '', say: () => undefined, signal: new AbortController().signal },
+    ...{
+      root,
+      client,
+      passphrase: '',
+      settingsKey: undefined,
+      say: () => undefined,
+      signal: new AbortController().signal,
+    },
     source: {
       sizeBytes: () => Promise.reject(new Error('it was read')),
       read: () => Promise.reject(new Error('read')),

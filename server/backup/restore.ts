@@ -25,6 +25,7 @@ import {
   swapBack,
   swapSchemas,
 } from './restore-database.ts'
+import { refuseForeignSecrets } from './restore-secrets.ts'
 import type { BackupSource } from './source.ts'
 import { awayFolder, putInPlace, refuseMounted, takeBack } from './restore-places.ts'
 import {
@@ -42,6 +43,8 @@ export interface Staging {
   readonly root: string
   readonly source: BackupSource
   readonly passphrase: string
+  /** SETTINGS_ENCRYPTION_KEY of the service. */
+  readonly settingsKey: string | undefined
   /** A connection of its own, connected. */
   readonly client: Client
   readonly signal: AbortSignal
@@ -116,7 +119,16 @@ export async function discardStaged(root: string, client: Client): Promise<void>
  * @returns what `decide` needs. @throws restore_under_way, BadArchive, and the errors of disk and database; then
  * nothing of it is left
  */
-export async function stageBackup({ root, source, passphrase, client, signal, say, told }: Staging): Promise<{
+export async function stageBackup({
+  root,
+  source,
+  passphrase,
+  settingsKey,
+  client,
+  signal,
+  say,
+  told,
+}: Staging): Promise<{
   readonly fresh: string
   readonly away: string
   readonly staged: readonly string[]
@@ -132,6 +144,7 @@ export async function stageBackup({ root, source, passphrase, client, signal, sa
     await say('reading the backup and comparing it with its manifest')
     const read = await source.read({ passphrase, to: staging, signal, told: (_, bytes) => told?.(bytes) })
     const signed = await checkSignature(read, { staged: staging, root })
+    await refuseForeignSecrets({ staged: staging, root }, settingsKey)
     const header = await headerIn(staging, read)
     failpoint('restore:read')
     const { name, created_at, packages, files, has_secrets } = read.manifest

@@ -66,11 +66,12 @@ async function openAlone(env: Env): Promise<{ readonly address: DatabaseAddress;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
-async function restoreFrom(root: string, client: Client, { archive, passphrase }: Wish): Promise<RestoredBackup> {
+async function restoreFrom(env: Env, client: Client, { archive, passphrase }: Wish): Promise<RestoredBackup> {
+  const { reposRoot: root, settingsKey } = env
   const { source, what, close } = await namedSource(archive ?? '', process.env)
   const { signal } = new AbortController()
   say(`restoring ${what}`)
-  const staging = stageBackup({ root, source, passphrase, client, signal, say })
+  const staging = stageBackup({ root, source, passphrase, settingsKey, client, signal, say })
   const { backup, ...rest } = await staging.finally(close)
   const decided_at = new Date().toISOString()
   await decide(root, { do: 'restore', by: BY, decided_at, backup, ...rest })
@@ -96,7 +97,7 @@ async function work(wish: Wish, env: Env, client: Client): Promise<void> {
     if (earlier?.do !== 'undo') await goBack(root, client)
     return
   }
-  const done = await restoreFrom(root, client, wish)
+  const done = await restoreFrom(env, client, wish)
   say(`restored: ${done.packages} packages of ${done.created_at}, ${done.files} files`)
   say(printSigned(done.signed))
   if (done.without_file > 0) say(`${done.without_file} packages have no file in the backup: npm run verify names them.`)

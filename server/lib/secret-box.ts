@@ -17,10 +17,21 @@ export function isSealed(text: string): boolean {
   return text.startsWith(PREFIX)
 }
 
+const keyOf = (secret: string): Buffer =>
+  createHash('sha256').update('gatehouse settings key\0').update(secret).digest()
+const idOf = (key: Buffer): string => createHash('sha256').update(key).digest('hex').slice(0, 8)
+
+/** What sealed values say of the secret they were sealed with; it tells nothing of the secret. */
+export const keyIdOf = (secret: string): string => idOf(keyOf(secret))
+
+/** The ids of the keys of all sealed values in a text. */
+export const keysOfSealed = (text: string): string[] =>
+  [...text.matchAll(/enc:v1:([0-9a-f]{8}):/g)].map(([, id = '']) => id)
+
 /** @param secret  any text. SHA-256 derives the key from it, so it must be random itself */
 export function createSecretBox(secret: string): SecretBox {
-  const key = createHash('sha256').update('gatehouse settings key\0').update(secret).digest()
-  const id = createHash('sha256').update(key).digest('hex').slice(0, 8)
+  const key = keyOf(secret)
+  const id = idOf(key)
   return {
     seal(plain) {
       const nonce = randomBytes(NONCE)

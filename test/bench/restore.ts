@@ -19,13 +19,17 @@ function watch(server: Server, path: string, headers: Record<string, string> = {
     while (!isOver) {
       const at = performance.now()
       const status = await fetch(new URL(path, server.url), { headers }).then(
-        async answer => (await answer.arrayBuffer(), String(answer.status)),
+        async answer => {
+          const text = await answer.text()
+          if (answer.status !== 503) return String(answer.status)
+          return `503 ${(JSON.parse(text) as { detail?: string }).detail ?? ''}`
+        },
         () => 'no answer',
       )
       asked++
       answers.set(status, (answers.get(status) ?? 0) + 1)
       begins = Math.max(begins, performance.now() - at)
-      if (status === '503') [firstBad, lastBad] = [firstBad || at, performance.now()]
+      if (status.startsWith('503')) [firstBad, lastBad] = [firstBad || at, performance.now()]
       await setTimeout(20)
     }
   })()

@@ -135,6 +135,20 @@ describe('backups on targets', () => {
 
   test('go to every place, and the second one costs what changed', async () => {
     await set({ to_folder: true, directory: disk, passphrase: PASSPHRASE, retention_count: 2 })
+    const { targets: warned } = await list()
+    // the folders of this test are on one disk
+    const warning = expect.stringContaining('on the disk of REPOS_ROOT')
+    expect(warned).toMatchObject([
+      { place: 'directory', warning },
+      { place: 's3', warning: null },
+    ])
+    const reported = async (as?: string) =>
+      (
+        await daemon.call<{ checks: { info: { backups: { targets: object[] } } } }>('GET', '/health', {
+          ...(as === undefined ? {} : { token: as }),
+        })
+      ).body.checks.info.backups.targets
+    expect([await reported(token), await reported()]).toMatchObject([[{ warning }, { warning: null }], []])
     const first = await back()
     expect(first).toMatchObject({ status: 'created', place: 'folder', encrypted: true, packages: 3 })
     expect(first.places.map(({ place, failed }) => [place, failed])).toEqual([

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { claimRestore } from '../../server/backup/restore-database.ts'
@@ -214,6 +214,32 @@ describe('a backup restored into a running service', () => {
     expect(
       await daemon.call('POST', '/backup/restore', { token, body: { file_name: '../settings.json' } }),
     ).toMatchObject({ status: 404, body: { code: 'backup_not_found' } })
+  })
+
+  test('is refused where its secrets need a key that is not here, and the service goes on', async () => {
+    const other = await startDaemon({ env: { DATABASE_URL: undefined } })
+    let name: string
+    try {
+      const as = await other.setupAdmin()
+      await other.call('POST', '/distributions/init', { token: as, body: { codename: 'jammy' } })
+      name = (await other.call<{ file_name: string }>('POST', '/backup/', { token: as })).body.file_name
+      await copyFile(join(other.root, 'backups', name), join(daemon.root, 'backups', name))
+    } finally {
+      await other.close()
+    }
+    const before = await served()
+    const asked = await daemon.call<{ job_id: string }>('POST', '/backup/restore', { token, body: { file_name: name } })
+    await vi.waitFor(
+      async () =>
+        expect(await stateOf(asked.body.job_id)).toMatchObject({
+          status: 'error',
+          error: { code: 'backup_refused', message: expect.stringContaining('another SETTINGS_ENCRYPTION_KEY') },
+        }),
+      { timeout: 60_000, interval: 100 },
+    )
+    expect(await readdir(daemon.root)).not.toContain('.restore')
+    expect(await served()).toEqual(before)
+    await daemon.call('DELETE', `/backup/${name}`, { token })
   })
 
   test.each([

@@ -1,4 +1,4 @@
-import { access, constants, readFile, realpath } from 'node:fs/promises'
+import { access, constants, readFile, realpath, stat } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { systemErrorInWords } from '../../lib/system-errors.ts'
 import type { SettingsValue } from '../../settings/schema.ts'
@@ -18,6 +18,8 @@ export interface Target {
   readonly address: string
   /** @throws TargetTrouble where it is not there, or may not be one */
   open(): Promise<TargetStore>
+  /** What speaks against it though it can be used. */
+  warning(): Promise<string | undefined>
 }
 
 export interface PlaceDeps {
@@ -46,6 +48,14 @@ async function openDirectory(directory: string, root: string): Promise<TargetSto
   return createFolderStore(directory)
 }
 
+/** @returns what to say of a directory that is lost together with what it is to replace */
+async function warnOfDisk(directory: string, root: string): Promise<string | undefined> {
+  // one that is not there is told when it is tried
+  const [there, here] = await Promise.all([directory, root].map(path => stat(path).catch(() => undefined)))
+  if (there === undefined || there.dev !== here?.dev) return undefined
+  return 'It is on the disk of REPOS_ROOT: whoever loses that disk loses these backups, too. Mount another one there, or check that it is mounted.'
+}
+
 async function readCa(path: string): Promise<string | undefined> {
   if (path === '') return undefined
   return readFile(path, 'utf8').catch((error: unknown) => {
@@ -61,7 +71,12 @@ export function targetsOf(backup: SettingsValue['backup'], { root, allow, s3 = {
   const targets: Target[] = []
   const { directory } = backup
   if (directory !== '')
-    targets.push({ place: 'directory', address: directory, open: () => openDirectory(directory, root) })
+    targets.push({
+      place: 'directory',
+      address: directory,
+      open: () => openDirectory(directory, root),
+      warning: () => warnOfDisk(directory, root),
+    })
   if (backup.s3_endpoint !== '' && backup.s3_bucket !== '') {
     const place: S3Place = {
       endpoint: backup.s3_endpoint,
@@ -76,6 +91,7 @@ export function targetsOf(backup: SettingsValue['backup'], { root, allow, s3 = {
       place: 's3',
       address: s3Address(place, prefix),
       open: async () => createS3Store({ ...place, ca: await readCa(backup.s3_ca_bundle_path) }, prefix, s3),
+      warning: () => Promise.resolve(undefined),
     })
   }
   return targets

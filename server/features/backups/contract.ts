@@ -32,6 +32,8 @@ export interface TargetView {
   /** When that last went well, and why it did not the last time. */
   readonly done_at: string | null
   readonly trouble: string | null
+  /** What speaks against it though it works. */
+  readonly warning: string | null
 }
 
 /** What came of a backup in one place. */
@@ -72,6 +74,7 @@ const Target = Type.Unsafe<TargetView>(
     tried_at: OrNull(Time),
     done_at: OrNull(Time),
     trouble: OrNull(Text),
+    warning: OrNull(Text),
   }),
 )
 const PlaceOutcome = Type.Unsafe<Outcome>(

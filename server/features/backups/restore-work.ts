@@ -21,6 +21,8 @@ export interface RestoreRequest {
 
 export interface RestoreWorkDeps extends BackupWorkDeps {
   readonly box: Pick<SecretBox, 'open'>
+  /** SETTINGS_ENCRYPTION_KEY, where it is set. */
+  readonly settingsKey: string | undefined
 }
 
 /**
@@ -33,7 +35,7 @@ export const restoreWork = (deps: RestoreWorkDeps): WorkKind<RestoreRequest, nev
   see: 'admin',
   cancel: 'admin',
   run: async (run, { file_name: fileName, passphrase }) => {
-    const { settings, layout, box, open } = deps
+    const { settings, layout, box, open, settingsKey } = deps
     const say = (message: string): Promise<void> => run.step({ say: [{ level: 'info', message }] })
     try {
       const key = passphrase === undefined ? settings.now().backup.passphrase : box.open(passphrase).toString()
@@ -45,6 +47,7 @@ export const restoreWork = (deps: RestoreWorkDeps): WorkKind<RestoreRequest, nev
             root: layout.root,
             source,
             passphrase: key,
+            settingsKey,
             client,
             signal: run.signal,
             say,

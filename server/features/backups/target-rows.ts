@@ -15,7 +15,7 @@ interface Row {
 /** What is known of the targets that the settings name; of one that was never tried only where it is. */
 export async function listTargets(db: Queryable, targets: readonly Target[]): Promise<TargetView[]> {
   const rows = await db.query<Row>('select place, address, marked, tried_at, done_at, trouble from backup_target')
-  return targets.map(({ place, address }) => {
+  const views = targets.map(async ({ place, address, warning }) => {
     const row = rows.find(one => one.place === place && one.address === address)
     return {
       place,
@@ -23,8 +23,10 @@ export async function listTargets(db: Queryable, targets: readonly Target[]): Pr
       tried_at: row?.tried_at.toISOString() ?? null,
       done_at: row?.done_at?.toISOString() ?? null,
       trouble: row?.trouble ?? null,
+      warning: (await warning()) ?? null,
     }
   })
+  return Promise.all(views)
 }
 
 /** Whether a target was marked as this installation's. */

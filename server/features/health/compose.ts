@@ -63,7 +63,7 @@ export interface HealthNeeds {
   /** The name of this process. */
   readonly instance: string
   readonly replicas: Pick<Replicas, 'list'> | undefined
-  readonly backups: () => Promise<object>
+  readonly backups: NonNullable<HealthDeps['backups']>
   readonly diskWatch: HealthDeps['diskWatch']
   readonly databaseAddress: DatabaseAddress
   readonly logFolder: string

@@ -58,7 +58,7 @@ export interface HealthDeps {
   }
   /** The processes of the installation; absent where there is only this one. */
   readonly replicas?: () => Promise<readonly { readonly id: string; readonly host: string; readonly alive: boolean }[]>
-  readonly backups?: () => Promise<object>
+  readonly backups?: () => Promise<{ readonly targets?: readonly object[] }>
   readonly diskLimits: () => DiskLimits
   /** When the disk will be full, and what is kept for then. */
   readonly diskWatch?: () => Promise<{ readonly forecast: Forecast; readonly reserve: ReserveFacts }>

@@ -81,7 +81,10 @@ export function createInfo(
         backend: shared === 'redis' ? 'redis' : 'memory',
         ...(trouble === undefined ? {} : { error: trouble }),
       }),
-      ...(backups === undefined ? {} : { backups: { ok: true, ...backups } }),
+      // where they lie is of the machine
+      ...(backups === undefined
+        ? {}
+        : { backups: { ok: true, ...backups, ...(reader.seesMachine === true ? {} : { targets: [] }) } }),
       ...(watched === undefined ? {} : { forecast: watched.forecast, reserve: watched.reserve }),
       ...(reader.seesMachine === true && host !== undefined ? { host } : {}),
     }

@@ -38,6 +38,30 @@ test('a backup of more than eight days, or one never proved, asks for something'
   expect(stateOf('proof', backups('2026-11-16T15:00:00Z', null))).toBe('warn')
 })
 
+test('each target of backups has a row: what failed, and what speaks against it', () => {
+  const target = (more: object) => ({
+    backups: {
+      ...{ count: 1, last_backup: '2026-11-16T15:00:00Z', last_proved_restore: null },
+      targets: [
+        {
+          place: 's3',
+          address: 'https://s3.example/b',
+          tried_at: '2026-11-16T15:00:00Z',
+          trouble: null,
+          warning: null,
+          ...more,
+        },
+      ],
+    },
+  })
+  expect([
+    stateOf('target-s3', target({})),
+    stateOf('target-s3', target({ trouble: 'It was refused.' })),
+    stateOf('target-s3', target({ warning: 'It is on the same disk.' })),
+    stateOf('target-s3', target({ tried_at: null })),
+  ]).toEqual(['ok', 'bad', 'warn', 'off'])
+})
+
 test('days are said in the unit that a person thinks in', () => {
   expect([12, 35, 456, 900].map(inWords)).toEqual(['12 days', '5 weeks', '15 months', '2 years'])
 })

@@ -53,6 +53,25 @@ function backups(facts: Facts | undefined, now: Date): Row[] {
   ]
 }
 
+/** Each target with how it answered the last time, and what speaks against it. */
+function targets(facts: Facts | undefined): Row[] {
+  const all = Array.isArray(facts?.['targets']) ? (facts['targets'] as readonly Facts[]) : []
+  return all.map(one => {
+    const [trouble, warning, tried] = [text(one.trouble), text(one.warning), text(one.tried_at)]
+    const row = {
+      id: `target-${text(one.place) ?? ''}`,
+      name: 'Backup target',
+      more: text(one.address) ?? '',
+      way: BACKUPS,
+    }
+    if (trouble !== undefined) return { ...row, state: 'bad', say: trouble, remedy: 'Look at it, then try it.' }
+    if (warning !== undefined) return { ...row, state: 'warn', say: warning }
+    return tried === undefined
+      ? { ...row, state: 'off', say: 'Not tried yet.' }
+      : { ...row, state: 'ok', say: `It worked ${when(tried)}` }
+  })
+}
+
 /** When the disk is full, as far as its past tells. */
 function forecast(report: HealthReport): Row {
   const row = {
@@ -179,6 +198,7 @@ function together(report: HealthReport): Row[] {
 export const goodToKnow = (report: HealthReport, now = new Date()): Check[] =>
   [
     ...backups(part(report, 'backups'), now),
+    ...targets(part(report, 'backups')),
     forecast(report),
     reserve(report),
     ...together(report),

@@ -128,6 +128,8 @@ export interface TreePlace {
 
 /** Reads repositories of a format that others publish. Reads only, and only what `fetch` brings. */
 export interface UpstreamReader {
+  /** How many repositories are read at once; 1 by default. One of RPM takes up to 300 MB. */
+  readonly atOnce?: number
   /** Its index names addresses, in which characters are encoded already. Absent: names of files. */
   readonly namesAddresses?: true
   /**

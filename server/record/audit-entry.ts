@@ -14,6 +14,7 @@ export const AUDIT_ACTIONS = [
   'DELETE',
   'IMPORT',
   'SYNC',
+  'SECURITY_SYNC',
   'SECURITY_DECISION',
   'QUARANTINE',
   'RESCAN',

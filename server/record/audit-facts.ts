@@ -267,6 +267,13 @@ export interface FactsOf {
   }
   'data.refused': { readonly file: string; readonly sha256: string; readonly why: string }
   'feeds.asked': { readonly asked: number; readonly fetched: number; readonly failed: number }
+  'sources.synchronised': {
+    readonly target: string
+    readonly sources: number
+    readonly failed: Names
+    readonly added: number
+    readonly removed: number
+  }
   'signatures.updated': {
     readonly status: string
     readonly source: string

@@ -505,6 +505,16 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
   'data.refused': [
     [{ kind: 'data.refused', file: 'x.zip', sha256: SHA, why: 'No data.' }, `x.zip, SHA-256 ${SHA}: No data.`],
   ],
+  'sources.synchronised': [
+    [
+      { kind: 'sources.synchronised', target: 'apt', sources: 3, failed: [], added: 7, removed: 1 },
+      'apt: 3 sources, 7 packages new, 1 gone.',
+    ],
+    [
+      { kind: 'sources.synchronised', target: 'all', sources: 2, failed: ['bookworm'], added: 0, removed: 0 },
+      'all: 2 sources, 0 packages new, 0 gone, failed: bookworm.',
+    ],
+  ],
   'feeds.asked': [[{ kind: 'feeds.asked', asked: 3, fetched: 2, failed: 1 }, '3 feeds asked, 2 new, 1 failed.']],
   'signatures.updated': [
     [

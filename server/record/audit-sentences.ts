@@ -240,6 +240,8 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
     `${file}, SHA-256 ${sha256}: ${status}, generation ${generation}${forced ? ', forced' : ''}${sources.length === 0 ? '' : ` (${sources.slice(0, 10).join(', ')})`}.`,
   'data.refused': ({ file, sha256, why }) => `${file}, SHA-256 ${sha256}: ${why}`,
   'feeds.asked': ({ asked, fetched, failed }) => `${asked} feeds asked, ${fetched} new, ${failed} failed.`,
+  'sources.synchronised': ({ target, sources, failed, added, removed }) =>
+    `${target}: ${sources} sources, ${added} packages new, ${removed} gone${failed.length === 0 ? '' : `, failed: ${failed.slice(0, 10).join(', ')}`}.`,
   'signatures.updated': ({ status, source, files, reload }) =>
     `${status} from the ${source.replace('_', ' ')}, ${files} files; reload ${reload.replace('_', ' ')}.`,
   'signatures.refused': ({ why }) => why,

@@ -165,6 +165,7 @@ function* readIndex({ index, arch, path }: { index: Buffer; arch: string; path: 
 
 /** APK repositories of apk-tools 2: an index for each architecture, which is its own root. */
 export const apkUpstream: UpstreamReader = {
+  atOnce: 3,
   async controlSha1(path) {
     const file = await openWindow({ path })
     try {

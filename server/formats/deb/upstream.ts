@@ -240,6 +240,7 @@ async function* eitherForm(fetch: UpstreamPlace['fetch'], forms: readonly IndexP
 /** APT repositories: of suites and components, and flat ones. */
 export const debUpstream: UpstreamReader = {
   places: debPlaces,
+  atOnce: 2,
   async open(place): Promise<Upstream> {
     const suite = place.suite ?? ''
     const folder = suite.endsWith('/') ? suite.replace(/^(\.?\/)+/, '') : `dists/${suite}/`

@@ -16,8 +16,8 @@ interface Row {
 
 /**
  * Finds packages of these sources for machines of one architecture: every one that has one of the names, or is found
- * under it (`foundUnder`). Those that clients do not see are left out: packages of a module's stream that is no default,
- * and plain packages beside one of the same name in a stream that is. In the order of their sources.
+ * under it (`foundUnder`). Those that clients do not see are left out: packages of a module's stream that is no
+ * default, and plain packages beside one of the same name in a stream that is. In the order of their sources.
  */
 export function candidatesIn(
   db: Queryable,

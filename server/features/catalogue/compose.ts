@@ -1,0 +1,47 @@
+import { bind } from '../../core/contract.ts'
+import type { Feature } from '../../core/feature.ts'
+import type { WorkKind } from '../../core/work.ts'
+import { isActive } from '../../imports/source-list.ts'
+import type { Settings } from '../../settings/store.ts'
+import type { Worker } from '../../work/worker.ts'
+import { catalogue } from './contract.ts'
+import { catalogueHandlers, type CatalogueRouteDeps } from './handlers.ts'
+import { SYNC, syncWork, type SyncWorkDeps } from './work.ts'
+
+export interface CatalogueNeeds extends Omit<SyncWorkDeps, 'isActive'>, Pick<CatalogueRouteDeps, 'clock'> {
+  readonly settings: Pick<Settings, 'now'>
+  readonly worker: Pick<Worker, 'ask' | 'cancel' | 'onMoved' | 'ended'>
+  /** When the clock starts a job next. */
+  readonly nextRun: (id: string) => string | null
+}
+
+const JOB = 'sync'
+
+/** The upstream catalogue: its routes, its jobs, and the one of the night. */
+export function composeCatalogue({ settings, nextRun, ...needs }: CatalogueNeeds): Feature {
+  const deps: SyncWorkDeps = { ...needs, isActive: source => isActive(source, settings.now().sources) }
+  const { worker, clock } = needs
+  return {
+    routes: bind(catalogue, catalogueHandlers, {
+      ...deps,
+      worker,
+      clock,
+      schedule: () => ({ ...settings.now().sync, nextRun: nextRun(JOB) }),
+    }),
+    work: [syncWork(deps) as WorkKind],
+    jobs: [
+      {
+        id: JOB,
+        name: 'Synchronise import sources',
+        when: () => {
+          const { enabled, hour, minute } = settings.now().sync
+          return enabled ? `${minute} ${hour} * * *` : undefined
+        },
+        zone: () => settings.now().sync.timezone || undefined,
+        daily: true,
+        run: () =>
+          worker.ask({ kind: SYNC, target: 'daily', request: { target: 'daily' }, codenames: 'all', by: 'system' }),
+      },
+    ],
+  }
+}

@@ -68,7 +68,8 @@ const eitherOf = (needs: readonly (readonly Alternatives[])[]): readonly Alterna
 
 /**
  * What a need wants in any case, as alternatives that must all be met. Conditions (`if`, `unless`) may be false, so
- * what hangs on one is left out; `without` keeps its first operand; an expression with very many alternatives gives none.
+ * what hangs on one is left out; `without` keeps its first operand. An expression with very many alternatives gives
+ * none.
  */
 export function certainNeeds(need: Need | Operand): readonly Alternatives[] {
   if (!isRich(need)) return ['name' in need ? [need] : need]
@@ -108,8 +109,9 @@ export function foundUnder({ provides, files, install_if, supplements }: Relatio
 
 /** Every name that a package asks for, each once. A name that no package asks for need not be kept. */
 export function namesAsked(relations: Relations, withRecommends: boolean): readonly string[] {
-  const { depends = [], pre_depends = [], recommends = [] } = relations
-  const needs = [...depends, ...pre_depends, ...(withRecommends ? recommends : [])]
+  const { depends = [], pre_depends = [], recommends = [], conflicts = [] } = relations
+  // a package may end a conflict that hangs on its absence
+  const needs = [...depends, ...pre_depends, ...(withRecommends ? recommends : []), ...conflicts.filter(isRich)]
   return [...new Set(needs.flatMap(relationsIn).map(({ name }) => name))]
 }
 

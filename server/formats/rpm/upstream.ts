@@ -23,8 +23,7 @@ import { verifyRpm } from './verify.ts'
 import { complain, sourceOf } from './describe.ts'
 import { readModules } from './modules.ts'
 import { createPrimaryParser, type PrimaryPackage } from './primary.ts'
-import { withoutEmpty, type Relations } from '../relations.ts'
-import { plainOf, providedOf, wholeNeedsOf } from './relation.ts'
+import { relationsOf } from './index-relations.ts'
 import { printEvr } from './version.ts'
 
 const REPOMD = relPath('repodata/repomd.xml')
@@ -101,24 +100,6 @@ function indexOf(data: Data, type: string): IndexPromise {
 }
 
 const digits = (text: string | undefined): text is string => text !== undefined && /^\d{1,15}$/.test(text)
-
-/** What one package says of others. @throws Malformed */
-function relationsOf(
-  { lists, files }: Pick<PrimaryPackage, 'lists' | 'files'>,
-  { name, version }: { readonly name: string; readonly version: string },
-): Relations {
-  // createrepo_c leaves these out, others do not
-  const requires = lists['rpm:requires'].filter(one => !one.name.startsWith('rpmlib('))
-  return withoutEmpty({
-    depends: wholeNeedsOf(requires),
-    recommends: wholeNeedsOf(lists['rpm:recommends']),
-    supplements: wholeNeedsOf(lists['rpm:supplements']),
-    conflicts: wholeNeedsOf(lists['rpm:conflicts']),
-    obsoletes: plainOf(lists['rpm:obsoletes']),
-    provides: providedOf(lists['rpm:provides']).filter(one => one.name !== name || one.version !== version),
-    files: [...files],
-  })
-}
 
 /** @throws Malformed */
 function packageOf({ texts, attributes, lists, files }: PrimaryPackage): UpstreamPackage {

@@ -28,19 +28,24 @@ export function createChoices(of: {
     if (!newest.has(name)) newest.set(name, universe.named(name).find(fits))
     return newest.get(name)
   }
+  const withoutReplaced = (found: readonly Candidate[]): Candidate[] =>
+    found.filter(one => !found.some(other => other !== one && rules.isReplacedBy?.(one, other) === true))
   const meeting = (from: Universe, need: Relation): Candidate[] => {
     const found = from.offering(need.name).filter(one => fits(one) && offers(one, need, rules, arch))
-    return found.length < 2 ? found : found.sort((a, b) => rules.prefer(a, b, need))
+    return found.length < 2 ? found : withoutReplaced(found).sort((a, b) => rules.prefer(a, b, need))
+  }
+  /** The newest of each name that the client would look at. */
+  const foremost = (found: readonly Candidate[]): Candidate[] => {
+    const seen = new Set<string>()
+    return found.filter(one =>
+      rules.atOnce === true ? seen.size < seen.add(one.name).size : newestOf(one.name) === one,
+    )
   }
   const find = (alternatives: Alternatives): readonly Candidate[] => {
     const all = alternatives.flatMap(need => meeting(universe, need))
-    return [
-      ...new Set([
-        ...alternatives.flatMap(need => meeting(published, need)),
-        ...all.filter(one => newestOf(one.name) === one),
-        ...all,
-      ]),
-    ]
+    if (rules.atOnce === true && alternatives.length > 1)
+      all.sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)))
+    return [...new Set([...alternatives.flatMap(need => meeting(published, need)), ...foremost(all), ...all])]
   }
   const list = (alternatives: Alternatives): readonly Candidate[] => {
     const found = known.get(alternatives) ?? find(alternatives)
@@ -57,6 +62,11 @@ export function createChoices(of: {
         here !== undefined && (there === undefined || rules.compareVersions(here.version, there.version) >= 0)
           ? here
           : there
+      if (best !== undefined && version === undefined) {
+        // what replaces a package comes in its place where it also provides its name
+        const replacing = list([{ name }]).filter(other => rules.isReplacedBy?.(best, other) === true)
+        return replacing.length === 0 ? [best] : replacing
+      }
       if (best !== undefined) return [best]
       return version === undefined ? list([{ name }]) : []
     },

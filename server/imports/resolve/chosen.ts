@@ -3,7 +3,8 @@ import { isRich, printNeed, relationsIn, type Need, type Operand } from '../../f
 import type { Candidate, Clash } from './closure.ts'
 import { label, offeredNames, offers, type Excluded, type Rules } from './rules.ts'
 
-interface Exclusion {
+/** What a package excludes. */
+export interface Exclusion {
   readonly by: Candidate
   readonly excluded: Excluded
 }
@@ -19,8 +20,10 @@ export interface Chosen {
   meeting(need: Relation): Candidate | undefined
   /** Whether a need is met. A condition that does not hold asks for nothing. */
   meets(need: Need | Operand): boolean
-  /** Why this package cannot come beside the others. */
+  /** Why this package cannot come beside the others, as far as that is certain already. */
   clash(candidate: Candidate): Clash | undefined
+  /** An exclusion that hangs on a condition, and that holds. */
+  broken(): Exclusion | undefined
   add(candidate: Candidate): void
   /** Takes back everything after the first `length`. */
   cut(length: number): void
@@ -40,6 +43,10 @@ export function meetsAlone(one: Candidate, need: Operand, alone: (one: Candidate
       return need.of.every(meets)
   }
 }
+
+/** Whether more packages can make it hold no longer. */
+export const isConditional = (need: Need | Operand): boolean =>
+  isRich(need) && (need.rich === 'if' || need.rich === 'unless' || need.of.some(isConditional))
 
 /** @param rules of the format @param arch of the machine */
 export function createChosen(rules: Rules, arch: string): Chosen {
@@ -70,7 +77,8 @@ export function createChosen(rules: Rules, arch: string): Chosen {
       case 'if':
         return holds(second) ? holds(first) : holds(third)
       case 'unless':
-        return holds(second) ? holds(third) : holds(first)
+        // to libsolv it wants the second to be away
+        return holds(second) ? third !== undefined && meets(third) : holds(first)
       default: {
         const candidates = first === undefined ? [] : relationsIn(first).flatMap(one => offered.get(one.name) ?? [])
         return candidates.some(one => meetsAlone(one, need, alone))
@@ -114,7 +122,9 @@ export function createChosen(rules: Rules, arch: string): Chosen {
   /** An expression, of a chosen package or of this one, that would hold with it. */
   const isExcludedTogether = (candidate: Candidate): Clash | undefined => {
     const own = rules.excludes(candidate).filter(({ need }) => isRich(need))
-    const all = [...rich, ...own.map(one => ({ by: candidate, excluded: one }))]
+    const all = [...rich, ...own.map(one => ({ by: candidate, excluded: one }))].filter(
+      ({ excluded: { need } }) => !isConditional(need),
+    )
     if (all.length === 0) return undefined
     put(candidate)
     const broken = all.find(({ excluded: { need } }) => meets(need))
@@ -160,6 +170,7 @@ export function createChosen(rules: Rules, arch: string): Chosen {
         return { package: label(candidate), excluded_by: label(other), relation: 'one version of a package at a time' }
       return excludes(candidate) ?? isExcluded(candidate) ?? isExcludedTogether(candidate)
     },
+    broken: () => rich.find(({ excluded: { need } }) => isConditional(need) && meets(need)),
     add: put,
     cut,
   }

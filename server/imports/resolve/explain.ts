@@ -1,4 +1,4 @@
-import { certainNeeds, isRich, printNeed, type Need } from '../../formats/relations.ts'
+import { certainNeeds, isRich, printNeed, relationsIn, type Need } from '../../formats/relations.ts'
 import type { Candidate, Clash, Root, Universe, Unresolved } from './closure.ts'
 import { bound, label, type Rules } from './rules.ts'
 import type { Search, SearchSetup } from './search.ts'
@@ -23,6 +23,12 @@ function wrongVersions(need: Need, universe: Universe, rules: Rules, arch: strin
   return undefined
 }
 
+/** A file may be in a package whose index does not list it. */
+const nobodyHas = (need: Need): string =>
+  relationsIn(need).every(({ name }) => name.startsWith('/'))
+    ? 'No enabled source lists this file. Indexes list those in bin folders and /etc alone, so a package may have it.'
+    : 'No enabled source has a package that meets it.'
+
 /**
  * Installs as much of a root as there is, and says of every need that is left why. For a root that `mark` refused.
  * @param search an unused one, which has the packages afterwards
@@ -39,7 +45,7 @@ export function explain(root: Candidate, search: Search, setup: SearchSetup): Ex
     if (clash !== undefined) conflicts.push(clash)
     const reason =
       clash === undefined
-        ? (wrongVersions(need, universe, rules, arch) ?? 'No enabled source has a package that meets it.')
+        ? (wrongVersions(need, universe, rules, arch) ?? nobodyHas(need))
         : `${clash.excluded_by} excludes ${clash.package} (${clash.relation}), and both are needed.`
     unresolved.push({ needed_by: label(by), group: printNeed(need), reason })
   }
@@ -61,7 +67,11 @@ export function explain(root: Candidate, search: Search, setup: SearchSetup): Ex
       else waiting.push(next)
     }
   }
-  return { unresolved, conflicts }
+  if (unresolved.length > 0 || conflicts.length > 0) return { unresolved, conflicts }
+  const broken = chosen.broken()
+  const group = broken === undefined ? label(root) : `${broken.excluded.field}: ${printNeed(broken.excluded.need)}`
+  const reason = 'Each of its needs can be met, and no way was found to meet them all together.'
+  return { unresolved: [{ needed_by: label(broken?.by ?? root), group, reason }], conflicts }
 }
 
 /** What is said of a root that no source has. */

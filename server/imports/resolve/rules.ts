@@ -30,8 +30,13 @@ export interface Rules {
   /** In the order in which the client goes through them. */
   wants(candidate: Candidate, recommends: boolean): readonly Wanted[]
   excludes(candidate: Candidate): readonly Excluded[]
-  /** True where what is recommended is looked at when everything else is there, and not in its place. */
-  readonly weakLast?: true
+  /**
+   * True where the client looks at all needs at once, as libsolv does: what is certain comes first, alternatives go by
+   * name, older versions that fit are a choice like others, what is recommended comes last.
+   */
+  readonly atOnce?: true
+  /** Whether another package is what clients take in place of this one. */
+  isReplacedBy?(candidate: Candidate, other: Candidate): boolean
   /** Which of two packages that meet a relation the client prefers: <0, 0, >0. */
   prefer(a: Candidate, b: Candidate, need: Relation): number
 }

@@ -1,8 +1,9 @@
+import type { Alternatives } from '../../core/relation.ts'
 import { certainNeeds, isRich, reactsTo, type Need, type Operand } from '../../formats/relations.ts'
-import { createChosen, meetsAlone, type Chosen } from './chosen.ts'
+import { createChosen, isConditional, meetsAlone, type Chosen } from './chosen.ts'
 import type { Choices } from './choices.ts'
 import type { Candidate, Universe } from './closure.ts'
-import { offeredNames, offers, type Rules } from './rules.ts'
+import { offeredNames, offers, type Rules, type Wanted } from './rules.ts'
 
 /** How many packages one search tries at most. No package of bookworm takes more than 2,100. */
 const MAX_STEPS = 200_000
@@ -25,7 +26,10 @@ export interface Search {
   mark(candidate: Candidate): boolean
   /** Meets a need as `mark` does. */
   meet(need: Need | Operand): boolean
-  /** Meets what hangs on conditions, and what was taken for met because it is forced; then what is recommended. */
+  /**
+   * Meets what hangs on conditions, and what was taken for met because it is forced; then what is recommended. False
+   * where that cannot be, or where something is excluded now that all is there.
+   */
   settle(): boolean
 }
 
@@ -42,8 +46,13 @@ export function createSearch(setup: SearchSetup, forced?: Chosen): Search {
   let [steps, depth] = [0, 0]
 
   const isMet = (need: Need): boolean =>
-    chosen.meets(need) || (expected !== undefined && !isRich(need) && expected.meets(need))
+    chosen.meets(need) || (expected !== undefined && !isConditional(need) && expected.meets(need))
   const wants = (one: Candidate, weak: boolean): ReturnType<Rules['wants']> => rules.wants(one, weak)
+
+  const isCertain = ({ need }: Wanted): boolean =>
+    certainNeeds(need).some(alternatives => choices.of(alternatives).length === 1)
+  const certainFirst = (open: readonly Wanted[]): readonly Wanted[] =>
+    open.toSorted((a, b) => Number(isCertain(b)) - Number(isCertain(a)))
 
   const mark = (candidate: Candidate): boolean => {
     if (chosen.has(candidate)) return true
@@ -51,9 +60,10 @@ export function createSearch(setup: SearchSetup, forced?: Chosen): Search {
     if (chosen.clash(candidate) !== undefined || forced?.clash(candidate) !== undefined) return false
     const at = chosen.length
     chosen.add(candidate)
-    const open = wants(candidate, recommends && rules.weakLast !== true).filter(({ need }) => !isMet(need))
+    const open = wants(candidate, recommends && rules.atOnce !== true).filter(({ need }) => !isMet(need))
     depth++
-    const failed = open.some(({ need, weak }) => !isMet(need) && !meet(need) && weak !== true)
+    const inOrder = rules.atOnce === true ? certainFirst(open) : open
+    const failed = inOrder.some(({ need, weak }) => !isMet(need) && !meet(need) && weak !== true)
     depth--
     if (failed) chosen.cut(at)
     return !failed
@@ -67,6 +77,8 @@ export function createSearch(setup: SearchSetup, forced?: Chosen): Search {
     return !failed
   }
 
+  const plain = (operands: readonly Operand[]): readonly Candidate[] => choices.of(operands as Alternatives)
+
   const meet = (need: Need | Operand): boolean => {
     if (!isRich(need)) return choices.of('name' in need ? [need] : need).some(mark)
     const [first, second, third] = need.of
@@ -75,11 +87,11 @@ export function createSearch(setup: SearchSetup, forced?: Chosen): Search {
       case 'and':
         return meetAll(need.of)
       case 'or':
-        return need.of.some(holds)
+        return rules.atOnce === true && !need.of.some(isRich) ? plain(need.of).some(mark) : need.of.some(holds)
       case 'if':
         return second !== undefined && chosen.meets(second) ? holds(first) : holds(third)
       case 'unless':
-        return second !== undefined && chosen.meets(second) ? holds(third) : holds(first)
+        return second !== undefined && chosen.meets(second) ? third !== undefined && holds(third) : holds(first)
       default:
         return certainNeeds(first ?? need)
           .flatMap(one => choices.of(one))
@@ -105,6 +117,15 @@ export function createSearch(setup: SearchSetup, forced?: Chosen): Search {
         ({ need }) => (forced === undefined && !isRich(need)) || chosen.meets(need) || meet(need),
       ),
     )
+  /** `Conflicts: (a unless b)` is no conflict any more once b comes. */
+  const repaired = (): boolean => {
+    for (let one = chosen.broken(); one !== undefined; one = chosen.broken()) {
+      const { need } = one.excluded
+      const [, condition] = isRich(need) && need.rich === 'unless' ? need.of : []
+      if (condition === undefined || chosen.meets(condition) || !meet(condition) || !settleHard()) return false
+    }
+    return true
+  }
   const settleWeak = (): boolean =>
     untilStable(one => {
       for (const { need } of wants(one, true)) if (!chosen.meets(need)) meet(need)
@@ -120,9 +141,11 @@ export function createSearch(setup: SearchSetup, forced?: Chosen): Search {
     mark,
     meet,
     settle() {
+      if (forced?.list.every(mark) === false) return false
       expected = undefined
       if (!settleHard()) return false
-      return !recommends || rules.weakLast !== true || (settleWeak() && settleHard())
+      if (recommends && rules.atOnce === true && !(settleWeak() && settleHard())) return false
+      return repaired()
     },
   }
 }

@@ -17,8 +17,10 @@ interface Solved {
 
 /** In the client's order; with the packages that must come in any case known before where that runs into a conflict. */
 function solveStrictly(root: Candidate, setup: SearchSetup): Chosen | undefined {
-  const first = createSearch(setup)
-  if (first.mark(root) && first.settle()) return first.chosen
+  if (setup.rules.atOnce !== true) {
+    const first = createSearch(setup)
+    if (first.mark(root) && first.settle()) return first.chosen
+  }
   const forced = findForced(root, setup)
   if (forced === undefined) return undefined
   const second = createSearch(setup, forced)

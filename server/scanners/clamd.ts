@@ -201,6 +201,7 @@ export function createClamd({
       }
     },
     async scan(subject, signal) {
+      reach() // with nobody to ask, the package is not opened
       let worst: AntivirusAnswer | undefined
       const take = (answer: AntivirusAnswer): void => {
         if (answer.kind === 'infected') throw new Found(answer)

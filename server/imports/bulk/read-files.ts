@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { closeSync, readSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Contents } from '../../contents/component.ts'
@@ -32,7 +31,7 @@ export interface FilesQuestion {
   readonly root: string
   readonly files: readonly TreeFile[]
   readonly format: FormatId
-  /** Where copies go, and how their names begin. */
+  /** Where copies go, and how their names begin: no other file there begins so. */
   readonly incoming: string
   readonly mark: string
 }
@@ -68,8 +67,11 @@ const MODE = 0o640
 // whoever asks ends the thread
 const never = new AbortController().signal
 
+// one file at a time, in a thread: what is kept of it is copied
+let room: Buffer | undefined
+
 function readWhole(fd: number, size: number): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(size)
+  const bytes = (room ??= Buffer.allocUnsafeSlow(LARGEST)).subarray(0, size)
   for (let at = 0; at < size;) {
     const got = readSync(fd, bytes, at, size - at, at)
     if (got === 0) return bytes.subarray(0, at)
@@ -156,7 +158,7 @@ async function readPackage(
   }
 }
 
-async function readOne(question: FilesQuestion, file: TreeFile): Promise<FileAnswer> {
+async function readOne(question: FilesQuestion, file: TreeFile, n: number): Promise<FileAnswer> {
   const open = openInside(question.root, file.path)
   if (typeof open === 'string') return { not: open }
   let bytes: Buffer
@@ -173,7 +175,7 @@ async function readOne(question: FilesQuestion, file: TreeFile): Promise<FileAns
   const why = differenceTo(file, blob)
   if (why !== undefined) return { differs: why }
   // a copy, and never a link: whoever owns the tree can still write into its files
-  const path = join(question.incoming, `${question.mark}${randomBytes(12).toString('hex')}`)
+  const path = join(question.incoming, `${question.mark}-${n}`)
   let isKept = false
   try {
     writeFileSync(path, bytes, { flag: 'wx', mode: MODE })
@@ -188,9 +190,9 @@ async function readOne(question: FilesQuestion, file: TreeFile): Promise<FileAns
 /** Copies, digests and reads files of a tree, in a thread of its own; an answer for each, in their order. */
 export async function answerFiles(question: FilesQuestion): Promise<readonly FileAnswer[]> {
   const answers: FileAnswer[] = []
-  for (const file of question.files)
+  for (const [n, file] of question.files.entries())
     try {
-      answers.push(await readOne(question, file))
+      answers.push(await readOne(question, file, n))
     } catch (error) {
       const { message, code } = error as NodeJS.ErrnoException
       answers.push({ error: String(message), ...(typeof code === 'string' ? { code } : {}) })

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { basename, join } from 'node:path'
 import { AppError, isRefusal } from '../../core/errors.ts'
 import type { FormatId } from '../../core/identity.ts'
@@ -58,10 +59,13 @@ const PROGRAM = import.meta.filename.endsWith('.ts')
   : join(import.meta.dirname, 'bulk-worker.mjs')
 /** Small packages: what takes more of either is left to the way of an upload. */
 const LIMITS: ThreadLimits = { memoryMb: 512, cpuSeconds: 60 }
+/** What was read of a package is garbage once it is sent. */
+const YOUNG_MB = 48
 const IDLE_MS = 10_000
-/** Files in one question to a thread, and threads. */
-const IN_QUESTION = 32
-const THREADS = 2
+/** Files in one question to a thread. */
+const IN_QUESTION = 64
+/** One core is left for the gate; each further thread loads and compiles its program again. */
+const THREADS = Math.max(1, Math.min(4, availableParallelism() - 1))
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 const SAID: Record<NotInside, string> = {
@@ -94,6 +98,7 @@ export function createTreeReader({ layout, spool, room, instance, program = PROG
   const threads = createLimitedThreads<FilesQuestion, readonly FileAnswer[]>({
     program,
     limits: LIMITS,
+    youngMb: YOUNG_MB,
     idleMs: IDLE_MS,
   })
 

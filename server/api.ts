@@ -23,6 +23,7 @@ import { downloads } from './features/downloads/contract.ts'
 import { support } from './features/support/contract.ts'
 import { clients } from './features/inventory/client-contract.ts'
 import { inventory } from './features/inventory/contract.ts'
+import { importSources } from './features/import-sources/contract.ts'
 import { license } from './features/license/contract.ts'
 import { documents } from './features/documents/contract.ts'
 import { release } from './features/release/contract.ts'
@@ -66,6 +67,7 @@ export const api = {
   ...inventory,
   ...license,
   ...uploaderKeys,
+  ...importSources,
   ...uploads,
   ...batches,
   ...developerUploads,

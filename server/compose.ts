@@ -34,6 +34,7 @@ import type { Health } from './features/health/health.ts'
 import { composeLogs, logCleaning } from './features/logs/compose.ts'
 import { composeSupport } from './features/support/compose.ts'
 import { composeDownloads } from './features/downloads/compose.ts'
+import { composeImportSources } from './features/import-sources/compose.ts'
 import { composeInventory } from './features/inventory/compose.ts'
 import { composeLicense } from './features/license/compose.ts'
 import { composeNotifications } from './features/notifications/compose.ts'
@@ -59,6 +60,7 @@ import { composeHttp } from './http/compose.ts'
 import { problemOf } from './http/problem.ts'
 import { needAddress } from './http/listener.ts'
 import { createScheduler, type Scheduler } from './work/scheduler.ts'
+import { composeUpstreams } from './imports/compose.ts'
 import { composeOutbound } from './outbound/compose.ts'
 import { composeContents } from './contents/compose.ts'
 import { composeGate } from './pipeline/compose.ts'
@@ -84,6 +86,7 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
   const { db, outbox, repositories } = base
   const { version, webhookSecret, clamd, searchPath, aptPublisher } = env
   const outbound = await composeOutbound({ ...named(base, 'outbound'), version, webhookSecret })
+  const upstreams = composeUpstreams({ ...base, version, importRoots: env.importRoots })
   const { fetch, notices } = outbound
   const vulndb = composeVulnDb({
     ...named(base, 'vulndb'),
@@ -112,6 +115,7 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
   })
   return {
     outbound,
+    upstreams,
     vulndb,
     scanning,
     packages,
@@ -243,6 +247,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeDistributions({ ...base, ...review, ...trees, catalog, clientFacts, activeFormats: active }),
     composeOwnDistributions({ ...base, alone: trees.publisher.alone, database: vulndb.database }),
     composeUploaderKeys(base),
+    composeImportSources({ ...named(base, 'imports'), ...verbs.upstreams }),
     access,
     backups,
     disk,
@@ -307,8 +312,8 @@ export async function compose(
   })
 
   const { outbox, worker, address, starting } = base
-  const { outbound, vulndb, packages, trees, renewal, keys, advisories, outlived, review } = verbs
-  const parts: readonly Part[] = [packages, trees, renewal, base, outbound, ...features]
+  const { outbound, upstreams, vulndb, packages, trees, renewal, keys, advisories, outlived, review } = verbs
+  const parts: readonly Part[] = [packages, trees, renewal, base, outbound, upstreams, ...features]
   for (const { debts, work } of [...parts, vulndb, review]) {
     handleDebts(outbox, debts)
     worker.handle(work ?? [])
@@ -337,6 +342,7 @@ export async function compose(
       outlived,
       rebuild: packages.rebuild,
     })
+    await upstreams.settle()
     for (const { outwardDebts } of parts) handleDebts(outbox, outwardDebts)
     outbox.start()
     await scheduler.start()
@@ -351,21 +357,8 @@ export async function compose(
   const watch = await watchForRestore(base.layout.root, onRestore)
   async function stopParts(): Promise<void> {
     watch.stop()
-    for (const part of [
-      uploads,
-      disk,
-      downloads,
-      scheduler,
-      worker,
-      vulndb,
-      review,
-      health,
-      outbound,
-      outbox,
-      trees,
-      base,
-    ])
-      await part.stop?.()
+    const own = [uploads, disk, downloads, scheduler, worker, vulndb, review, health]
+    for (const part of [...own, upstreams, outbound, outbox, trees, base]) await part.stop?.()
   }
 
   return {

@@ -182,7 +182,7 @@ export const ENV_TABLE: readonly Variable[] = [
   {
     name: 'IMPORT_ROOTS',
     description:
-      'Folders on this machine that trees may be adopted from (`POST /import/adopt`), absolute, separated by commas; unset, `import-trees` below REPOS_ROOT.',
+      'Folders on this machine that trees may be adopted from (`POST /import/adopt`) and read as sources, absolute, separated by commas; unset, `import-trees` below REPOS_ROOT.',
     check: text =>
       listOf(text).every(path => isAbsolute(path)) ? undefined : 'it must be absolute paths, separated by commas',
   },

@@ -11,6 +11,9 @@ export const IMPORT_ERRORS = {
   adopt_nothing: [422, 'There are no package files ({endings}) and no indexes in {path}.'],
   bad_import_key: [422, 'The key is refused: {why}.'],
   import_key_not_found: [404, 'There is no key {name} for repositories of others.'],
+  bad_import_source: [422, 'The source is refused: {why}.'],
+  import_source_exists: [409, 'There is a source {key} already. Give this one another name, or change that one.'],
+  import_source_builtin: [409, 'The source {key} comes with the product. Switch it off instead.'],
   tree_refused: [422, 'The directory {folder} is not read as a repository: {why}.'],
   catalogue_empty: [
     424,

@@ -34,6 +34,7 @@ import { backupTargets } from './migrations/0033-backup-targets.ts'
 import { importSources } from './migrations/0034-import-sources.ts'
 import { catalogue } from './migrations/0035-catalogue.ts'
 import { importGroups } from './migrations/0036-import-groups.ts'
+import { importSourceOwn } from './migrations/0037-import-source-own.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -70,6 +71,7 @@ const MIGRATIONS: readonly Migration[] = [
   importSources,
   catalogue,
   importGroups,
+  importSourceOwn,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

@@ -130,6 +130,8 @@ export interface TreePlace {
 export interface UpstreamReader {
   /** How many repositories are read at once; 1 by default. One of RPM takes up to 300 MB. */
   readonly atOnce?: number
+  /** One address serves several suites, each with a root: a source has to name one. */
+  readonly hasSuites?: true
   /** Its index names addresses, in which characters are encoded already. Absent: names of files. */
   readonly namesAddresses?: true
   /**

@@ -37,6 +37,16 @@ interface UploaderKey {
   readonly distributions?: Names
 }
 
+interface ImportSource {
+  readonly key: string
+  readonly address: string
+}
+/** `key`: a fingerprint, or the file name of an APK key. */
+interface ImportKey {
+  readonly key: string
+  readonly label: string
+}
+
 /** A document of a tree; what its kind has no use for is absent. */
 interface DocumentFact {
   readonly document: string
@@ -212,6 +222,17 @@ export interface FactsOf {
   // keys of developers
   'uploader_key.added': UploaderKey
   'uploader_key.removed': UploaderKey
+  // repositories of others
+  'import_source.added': ImportSource
+  /** Names of fields. */
+  'import_source.changed': { readonly key: string; readonly fields: Names }
+  'import_source.removed': ImportSource
+  /** An older root, or one of another owner, is taken once. */
+  'import_source.accepted': { readonly key: string; readonly what: 'older' | 'origin'; readonly reason: string }
+  'import_key.added': ImportKey
+  'import_key.removed': ImportKey
+  /** Absent `until`: no longer. */
+  'import_key.accepted': ImportKey & { readonly until?: string; readonly reason: string }
   // the server
   /** Names only: a value may be a secret. */
   'settings.changed': { readonly keys: Names }

@@ -386,6 +386,37 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
   'uploader_key.removed': [
     [{ kind: 'uploader_key.removed', name: 'ada', fingerprint: 'AB12' }, 'ada, AB12, for every distribution.'],
   ],
+  'import_source.added': [
+    [{ kind: 'import_source.added', key: 'ours', address: 'https://x.test/' }, 'ours, https://x.test/.'],
+  ],
+  'import_source.changed': [
+    [{ kind: 'import_source.changed', key: 'ours', fields: ['urls', 'keys'] }, 'ours: urls, keys.'],
+  ],
+  'import_source.removed': [
+    [{ kind: 'import_source.removed', key: 'ours', address: 'https://x.test/' }, 'ours, https://x.test/.'],
+  ],
+  'import_source.accepted': [
+    [
+      { kind: 'import_source.accepted', key: 'ours', what: 'older', reason: 'Pulled.' },
+      'ours: an older state is taken once. Pulled.',
+    ],
+    [
+      { kind: 'import_source.accepted', key: 'ours', what: 'origin', reason: 'Sold.' },
+      'ours: another owner or release is taken once. Sold.',
+    ],
+  ],
+  'import_key.added': [[{ kind: 'import_key.added', key: 'AB12', label: 'Vendor' }, 'Vendor, AB12.']],
+  'import_key.removed': [[{ kind: 'import_key.removed', key: 'AB12', label: 'Vendor' }, 'Vendor, AB12.']],
+  'import_key.accepted': [
+    [
+      { kind: 'import_key.accepted', key: 'AB12', label: 'Vendor', until: '2027-01-01', reason: 'Late.' },
+      'Vendor, AB12: accepted past its end until 2027-01-01. Late.',
+    ],
+    [
+      { kind: 'import_key.accepted', key: 'AB12', label: 'Vendor', reason: 'Renewed.' },
+      'Vendor, AB12: no longer accepted past its end. Renewed.',
+    ],
+  ],
   'backup.made': [
     [
       { kind: 'backup.made', file_name: 'b.tar.gz', size: 9, packages: 3, files: 12, encrypted: false },

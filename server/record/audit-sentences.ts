@@ -197,6 +197,20 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'token.revoked': ({ name, role }) => `${name}, ${role}.`,
   'uploader_key.added': uploaderKey,
   'uploader_key.removed': uploaderKey,
+  'import_source.added': ({ key, address }) => `${key}, ${address}.`,
+  'import_source.changed': ({ key, fields }) => `${key}: ${fields.join(', ')}.`,
+  'import_source.removed': ({ key, address }) => `${key}, ${address}.`,
+  'import_source.accepted': ({ key, what, reason }) =>
+    join(`${key}: ${what === 'older' ? 'an older state' : 'another owner or release'} is taken once.`, reason),
+  'import_key.added': ({ key, label }) => `${label}, ${key}.`,
+  'import_key.removed': ({ key, label }) => `${label}, ${key}.`,
+  'import_key.accepted': ({ key, label, until, reason }) =>
+    join(
+      until === undefined
+        ? `${label}, ${key}: no longer accepted past its end.`
+        : `${label}, ${key}: accepted past its end until ${until}.`,
+      reason,
+    ),
   'backup.made': ({ file_name: name, packages, encrypted }) =>
     `${name}, ${packages} packages, ${encrypted ? 'encrypted, with' : 'without'} secrets.`,
   'backup.failed': ({ why }) => why,

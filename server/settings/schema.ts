@@ -42,7 +42,7 @@ export const SETTINGS = Type.Object(
       { ...schedule(true, 3, 0, 'the security synchronisation'), timezone: TIMEZONE },
       { edition: 'sync', inert: NO_IMPORT },
     ),
-    sources: toggles('Switches each upstream source, by its id; one that is not named is on.', { inert: NO_IMPORT }),
+    sources: toggles('Switches each source of packages, by its key; one that is not named is on.'),
     mirror: section(
       'Bulk mirroring from upstream.',
       {
@@ -70,7 +70,7 @@ export const SETTINGS = Type.Object(
       ),
       allow_private_hosts: text(
         '',
-        'Hosts, addresses and networks of the private network that may be reached over HTTP, separated by commas: a chat server, a mirror of the feeds. All others there are refused.',
+        'Hosts, addresses and networks of the private network that may be reached over HTTP, separated by commas: a chat server, a mirror of packages or of the feeds. All others there are refused.',
         { ...HOSTS },
       ),
     }),

@@ -249,7 +249,6 @@ describe('a patch', () => {
     const before = settings.now()
     const change = {
       sync: { hour: 5 },
-      sources: { debian: false },
       mirror: { enabled: true, sources: { debian: true } },
       versioning: { all: true },
       retention: { audit_days: 30, import_cleanup_days: 5 },
@@ -263,7 +262,6 @@ describe('a patch', () => {
     expect([code, facts.key, ...facts.others.map(({ key }) => key)]).toEqual([
       'setting_not_available',
       'sync.hour',
-      'sources',
       'mirror.enabled',
       'mirror.sources',
       'versioning',

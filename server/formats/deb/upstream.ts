@@ -241,6 +241,7 @@ async function* eitherForm(fetch: UpstreamPlace['fetch'], forms: readonly IndexP
 export const debUpstream: UpstreamReader = {
   places: debPlaces,
   atOnce: 2,
+  hasSuites: true,
   async open(place): Promise<Upstream> {
     const suite = place.suite ?? ''
     const folder = suite.endsWith('/') ? suite.replace(/^(\.?\/)+/, '') : `dists/${suite}/`

@@ -455,7 +455,7 @@ describe('a directory', () => {
     expect(await said(read(stick, 'circle'))).toContain('circle leads in a circle')
     expect(await said(read(stick, 'pool'))).toContain('pool is no plain file')
     for (const where of [folder, join(folder, 'media/jump'), '/etc', join(folder, 'media/../one'), `${folder}/nowhere`])
-      expect(await said(read(where, FILE.path))).toContain('import.tree_roots')
+      expect(await said(read(where, FILE.path))).toContain('IMPORT_ROOTS')
     expect(await said(read(join(folder, 'media/away'), FILE.path))).toContain('is the medium mounted?')
   })
 })

@@ -33,7 +33,7 @@ export async function findTree(roots: readonly string[], folder: string): Promis
   if (!isAllowed)
     return fail('tree_refused', {
       folder,
-      why: 'it does not lie below a directory of import.tree_roots, which an admin sets',
+      why: 'it does not lie below a directory of IMPORT_ROOTS, which an admin sets',
     })
   return real ?? fail('tree_refused', { folder, why: 'it does not exist; is the medium mounted?' })
 }

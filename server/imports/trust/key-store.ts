@@ -199,7 +199,7 @@ export function createKeyStore({ db, clock }: { readonly db: Db; readonly clock:
       await db.tx(async tx => {
         for (const key of vendors) {
           const known = await find(tx, key.name)
-          if (known?.removed === true) continue
+          if (known?.removed === true || (known?.builtin === true && known.text === key.text)) continue
           const whole = known?.kind === 'openpgp' ? await merge(known.text, key.text) : undefined
           const { text, expiresAt } = whole ?? key
           if (known?.builtin === true && known.text === text) continue

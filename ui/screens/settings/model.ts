@@ -55,7 +55,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
   ['People', ['ldap', 'oidc']],
   ['Messages', ['email', 'notifications']],
   ['Gate', ['validation', 'upload_limits', 'cve_policy', 'script_policy', 'review', 'engines', 'security', 'clamav']],
-  ['Repositories', ['signing', 'downloads', 'disk', 'retention']],
+  ['Repositories', ['signing', 'import', 'downloads', 'disk', 'retention']],
 ]
 const TITLES: Readonly<Record<string, string>> = {
   [GENERAL]: 'General',
@@ -74,6 +74,7 @@ const TITLES: Readonly<Record<string, string>> = {
   security: 'Vulnerability data',
   clamav: 'Antivirus data',
   signing: 'Signing',
+  import: 'Other repositories',
   downloads: 'Downloads',
   disk: 'Disk',
   retention: 'Audit log',
@@ -162,8 +163,12 @@ function leafOf(path: string, node: Node): Leaf {
   }
 }
 
+/** What the form shows: not what this version does nothing with, and no tables, which have screens of their own. */
+const isShown = (node: Node): boolean =>
+  node.inert === undefined && !(node.type === 'object' && node.properties === undefined)
+
 function blocksOf(path: string, node: Node, heading = ''): Block[] {
-  const members = Object.entries(node.properties ?? {}).filter(([, member]) => member.inert === undefined)
+  const members = Object.entries(node.properties ?? {}).filter(([, member]) => isShown(member))
   const nested = members.filter(([, member]) => member.properties !== undefined)
   const leaves = members
     .filter(([, member]) => member.properties === undefined)
@@ -187,7 +192,7 @@ function sectionOf(id: string, node: Node): Section {
 /** Sections in their order; those that this console does not know yet come last. */
 export function groupsOf(schema: unknown): Group[] {
   // the server's own schema, whose form is JSON Schema
-  const all = Object.entries((schema as Node).properties ?? {}).filter(([, node]) => node.inert === undefined)
+  const all = Object.entries((schema as Node).properties ?? {}).filter(([, node]) => isShown(node))
   const isLoose = (node: Node): boolean => node.properties === undefined
   const loose = all.filter(([, node]) => isLoose(node)).map(([key, node]) => leafOf(key, node))
   const sections = new Map(all.filter(([, node]) => !isLoose(node)).map(([id, node]) => [id, sectionOf(id, node)]))

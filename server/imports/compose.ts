@@ -1,0 +1,92 @@
+import { lookup } from 'node:dns/promises'
+import { networkInterfaces } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Part } from '../core/feature.ts'
+import type { Db } from '../db/db.ts'
+import type { Clock } from '../lib/clock.ts'
+import { createHostGuard } from '../outbound/guard.ts'
+import type { Settings } from '../settings/store.ts'
+import type { JudgeRoots } from './catalogue/reach.ts'
+import { createAgents } from './reach/agents.ts'
+import { createBreaker } from './reach/breaker.ts'
+import { createBucket } from './reach/bucket.ts'
+import { createExchange } from './reach/exchange.ts'
+import { PATIENCE } from './reach/patience.ts'
+import { createReach, type Reach } from './reach/reach.ts'
+import { createSourceStore, type SourceStore } from './sources/store.ts'
+import { createFetchPackage, type FetchPackage } from './trust/fetch-package.ts'
+import { createJudge } from './trust/judge.ts'
+import { createKeyStore, type KeyStore } from './trust/key-store.ts'
+
+/** Repositories of others: reaching them, and trusting them. */
+export interface UpstreamsPart extends Part {
+  readonly reach: Reach
+  readonly keys: KeyStore
+  readonly sources: SourceStore
+  readonly judge: JudgeRoots
+  /** Fetches package files: what stands between a source and the gate. */
+  readonly fetchPackage: FetchPackage
+  /** Writes the keys and the sources that come with the product. */
+  settle(): Promise<void>
+}
+
+export interface UpstreamsNeeds {
+  readonly db: Db
+  readonly clock: Clock
+  readonly settings: Settings
+  /** The version of this program, sent with each request. */
+  readonly version: string
+  /** IMPORT_ROOTS: directories below which repositories on media may lie. */
+  readonly importRoots: readonly string[]
+}
+
+/** The proxy with its credentials, as Node's agents take it. */
+function proxyOf({
+  proxy_url: text,
+  proxy_user: user,
+  proxy_password: password,
+}: ReturnType<Settings['now']>['import']) {
+  if (text === '' || user === '') return text
+  const url = new URL(text)
+  url.username = encodeURIComponent(user)
+  url.password = encodeURIComponent(password)
+  return url.href
+}
+
+const ownAddresses = (): readonly string[] =>
+  Object.values(networkInterfaces()).flatMap(list => (list ?? []).map(({ address }) => address))
+
+export function composeUpstreams({ db, clock, settings, version, importRoots }: UpstreamsNeeds): UpstreamsPart {
+  const now = (): ReturnType<Settings['now']>['import'] => settings.now().import
+  const allow = (): string => settings.now().notifications.allow_private_hosts
+  const agents = createAgents(() => ({ url: proxyOf(now()), except: now().proxy_except }))
+  const exchange = createExchange({
+    guard: createHostGuard({ lookup: host => lookup(host, { all: true }), allow }),
+    agents,
+    bucket: createBucket({ bytesPerSecond: () => now().max_kb_per_second * 1000 }),
+    patience: PATIENCE,
+    userAgent: `Gatehouse/${version}`,
+    ownAddresses,
+    allow,
+  })
+  const reach = createReach({
+    exchange,
+    breaker: createBreaker(clock),
+    sleep: async (ms, signal) => sleep(ms, undefined, { signal }),
+    treeRoots: () => importRoots,
+  })
+  const keys = createKeyStore({ db, clock })
+  const sources = createSourceStore({ db, clock, switches: () => settings.now().sources })
+  return {
+    reach,
+    keys,
+    sources,
+    judge: createJudge(db),
+    fetchPackage: createFetchPackage({ reach, keysFor: keys.keysFor }),
+    async settle() {
+      await keys.settle()
+      await sources.settle()
+    },
+    stop: () => agents.close(),
+  }
+}

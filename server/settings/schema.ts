@@ -81,9 +81,12 @@ export const SETTINGS = Type.Object(
       'What is removed after a time.',
       {
         audit_days: int(90, [1, 36_500], 'Audit files whose day is longer ago are removed at night.', 'd'),
-        import_cleanup_days: int(30, [1, 36_500], 'How long files left by an import are kept.', 'd', {
-          inert: NO_IMPORT,
-        }),
+        import_cleanup_days: int(
+          30,
+          [1, 36_500],
+          'How long an imported version is kept beside a newer published one, where nothing needs it.',
+          'd',
+        ),
       },
       { edition: 'retention' },
     ),

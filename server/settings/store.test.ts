@@ -266,7 +266,6 @@ describe('a patch', () => {
       'mirror.sources',
       'versioning',
       'notifications.webhook_min_packages',
-      'retention.import_cleanup_days',
       'validation.grype_fail_on',
     ])
     expect(await refusal(settings, { versioning: { all: true } })).toBe(

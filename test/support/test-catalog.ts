@@ -44,6 +44,7 @@ export interface Item {
   readonly depends?: readonly Alternatives[]
   readonly provides?: readonly Provided[]
   readonly by?: string
+  readonly from?: Manifest['from']
   readonly bytes?: string | Buffer
   /** Further files of the version: path → bytes. */
   readonly others?: Readonly<Record<string, string>>
@@ -89,7 +90,7 @@ function manifestOf(item: Item, [file, ...others]: readonly [SpooledFile, ...Spo
     facts: { control: `Package: ${name}\nVersion: ${version}` },
     paths: ['usr/bin/hello'],
     by: item.by ?? 'ada',
-    from: 'upload',
+    from: item.from ?? 'upload',
     at,
     changed_at: at,
     about: {

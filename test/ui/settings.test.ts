@@ -131,7 +131,16 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
       ...['General', 'Licence', 'Sign-in policy', 'Directory (LDAP)', 'Single sign-on', 'Mail', 'Webhook'],
       ...['Steps of the gate', 'Uploads a minute', 'Vulnerability policy', 'Script policy'],
       ...['Review', 'Engines', 'Vulnerability data'],
-      ...['Antivirus data', 'Signing', 'Downloads', 'Disk', 'Audit log', 'Backup', 'Inventory', 'Clock'],
+      ...[
+        'Antivirus data',
+        'Signing',
+        'Downloads',
+        'Disk',
+        'Audit log and imported versions',
+        'Backup',
+        'Inventory',
+        'Clock',
+      ],
       'Developer uploads',
     ])
     await page.getByRole('searchbox', { name: 'Search the settings' }).fill('fail_on')

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
+import type { ImportedCleaned } from './imported.ts'
 import type { Cleaned, Rule } from './retention.ts'
 import type { AuditCleaned } from './work.ts'
 import { CodenamePath, OrNull, Text } from '../../core/schemas.ts'
@@ -45,17 +46,34 @@ const AuditCleanedReply = Type.Unsafe<AuditCleaned>(
     message: Text,
   }),
 )
+const OF = { codename: Text, name: Text, version: Text, arch: Text }
+const ImportedCleanedReply = Type.Unsafe<ImportedCleaned>(
+  Type.Object({
+    days: Type.Integer({ description: 'retention.import_cleanup_days' }),
+    dry_run: Type.Boolean(),
+    removed_count: Type.Integer(),
+    removed: Type.Array(Type.Object({ ...OF, size: Type.Integer(), newer: Text }), { description: 'The first 500.' }),
+    kept_count: Type.Integer(),
+    kept: Type.Array(Type.Object({ ...OF, why: Text }), { description: 'The first 500.' }),
+    bytes: Type.Integer(),
+    message: Text,
+  }),
+)
 const limit = { bucket: 'distributions', perMinute: 5 }
 
 /** How many versions a distribution keeps. */
 export const retention = contract({
   'POST /settings/run-retention': {
-    summary: 'Runs now what the night does: removes versions that no rule keeps, and old files of the audit log.',
+    summary:
+      'Runs now what the night does: removes versions that no rule keeps, imported ones that nothing needs, and old files of the audit log.',
     details:
-      'Two jobs, which go on when the caller goes away. `audit` is null where the edition keeps the audit log for ever. Audit files that were changed stay, as evidence, unless `accept_broken` is true; the log records that.',
+      'Three jobs, which go on when the caller goes away. With `dry_run` nothing is removed: the answer names the versions that would go, and `audit` is null. `audit` and `imports` are null where the edition keeps both for ever. An imported version goes when a newer one of its name and architecture has been published beside it for `retention.import_cleanup_days`, unless it is pinned, tagged, or all that a published package can be installed with; a distribution that is rolled back loses none. Audit files that were changed stay, as evidence, unless `accept_broken` is true; the log records that.',
     access: 'admin',
     limit,
-    query: Type.Object({ accept_broken: Type.Optional(Type.Boolean()) }),
+    query: Type.Object({
+      accept_broken: Type.Optional(Type.Boolean()),
+      dry_run: Type.Optional(Type.Boolean()),
+    }),
     fails: ['audit_not_whole'],
     reply: Type.Object({
       status: Text,
@@ -64,6 +82,7 @@ export const retention = contract({
       distributions: Type.Array(CleanedReply),
       removed: Type.Integer(),
       bytes: Type.Integer(),
+      imports: OrNull(ImportedCleanedReply),
       audit: OrNull(AuditCleanedReply),
     }),
   },

@@ -2,11 +2,13 @@ import type { WorkKind } from '../../core/work.ts'
 import type { CutMade } from '../../record/audit-cut.ts'
 import type { Audit } from '../../record/audit.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
+import { cleanImported, type ImportedCleaned, type ImportedDeps } from './imported.ts'
 import { clean, type Cleaned, type RetentionDeps } from './retention.ts'
 import { listRules } from './store.ts'
 
 export const VERSIONS = 'retention'
 export const AUDIT = 'audit-retention'
+export const IMPORTED = 'import-retention'
 
 export interface VersionsRequest {
   /** One distribution; absent: all that have a rule. */
@@ -78,5 +80,33 @@ export const auditWork = ({
     const message = cutSentence(made, kept)
     await run.step({ say: [{ level: 'info', message }] })
     return { ...made, days: kept, message }
+  },
+})
+
+export interface ImportedRequest {
+  readonly ip?: string
+}
+
+/** Removal of imported versions that newer ones took the place of. A run that is cut short is finished by the next. */
+export const importedWork = (deps: ImportedDeps): WorkKind<ImportedRequest, never, ImportedCleaned> => ({
+  kind: IMPORTED,
+  name: 'Remove imported versions that nothing needs any longer',
+  see: 'maintainer+',
+  cancel: 'maintainer+',
+  run: async (run, { ip }) => {
+    let done = 0
+    const cleaned = await cleanImported(deps, {
+      dryRun: false,
+      by: run.by,
+      ...(ip === undefined ? {} : { ip }),
+      signal: run.signal,
+      removed: ({ codename, name, version, arch }) =>
+        run.step({
+          done: ++done,
+          say: [{ level: 'info', message: `${name} ${version} (${codename}, ${arch}) was removed.` }],
+        }),
+    })
+    await run.step({ done, total: done, say: [{ level: 'info', message: cleaned.message }] })
+    return cleaned
   },
 })

@@ -77,7 +77,7 @@ const TITLES: Readonly<Record<string, string>> = {
   import: 'Other repositories',
   downloads: 'Downloads',
   disk: 'Disk',
-  retention: 'Audit log',
+  retention: 'Audit log and imported versions',
 }
 const WORDS: Readonly<Record<string, string>> = {
   smtp: 'SMTP',

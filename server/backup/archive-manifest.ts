@@ -8,9 +8,8 @@ export interface Member {
   readonly sha256: string
 }
 
-/** The last members of an archive: what is in it. */
-export interface ArchiveManifest {
-  readonly format: 1
+/** What a backup says of itself; the first member of an archive, so that it is known without reading all of it. */
+export interface About {
   /** `gatehouse_backup_20261123_043000` */
   readonly name: string
   /** ISO 8601: the moment that all of it is of. */
@@ -19,11 +18,19 @@ export interface ArchiveManifest {
   readonly version: string
   /** Whether `.secrets/` is in it: only in encrypted ones. */
   readonly has_secrets: boolean
+  /** Whether functions of the enterprise edition were on; absent in older ones. */
+  readonly enterprise?: boolean
   readonly database: DumpHeader
   readonly packages: number
+}
+
+/** The last members of an archive: what is in it. */
+export interface ArchiveManifest extends About {
+  readonly format: 1
   readonly files: readonly Member[]
 }
 
+export const ABOUT = 'about.json'
 export const MANIFEST = 'manifest.json'
 export const SIGNATURE = 'manifest.json.asc'
 

@@ -3,11 +3,12 @@ import { createReadStream } from 'node:fs'
 import { mkdir, open, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { text as textOf } from 'node:stream/consumers'
 import { createGunzip } from 'node:zlib'
 import tar from 'tar-stream'
 import { lasting } from '../lib/pieces.ts'
 import { AGE, openAge } from './age.ts'
-import { MANIFEST, SIGNATURE, type ArchiveManifest, type Member } from './archive-manifest.ts'
+import { ABOUT, MANIFEST, SIGNATURE, type About, type ArchiveManifest, type Member } from './archive-manifest.ts'
 
 /** An archive that is not what it must be; in words for whoever restores it. */
 export class BadArchive extends Error {
@@ -86,6 +87,37 @@ function compare(manifest: ArchiveManifest, seen: ReadonlyMap<string, Member>): 
   const named = new Set(manifest.files.map(({ path }) => path))
   for (const path of seen.keys())
     if (!named.has(path)) throw new BadArchive(`The archive has ${path}, which its manifest does not name.`)
+}
+
+const MAX_ABOUT = 2 ** 20
+const UNTOLD =
+  'The archive is of a release that does not write at its beginning what is in it. Prove it instead: that reads all of it.'
+
+/**
+ * Reads the beginning of an archive: what it says of itself, not compared with anything yet.
+ * @throws BadArchive, and the errors of the disk
+ */
+export async function readAbout(path: string, passphrase: string, signal: AbortSignal): Promise<About> {
+  const extract = tar.extract()
+  const enough = new AbortController()
+  const both = AbortSignal.any([signal, enough.signal])
+  const reading = pipeline(await decrypted(path, passphrase), createGunzip(), extract, { signal: both })
+  reading.catch(() => undefined)
+  try {
+    for await (const entry of extract) {
+      if (insidePath(entry.header.name) !== ABOUT) throw new BadArchive(UNTOLD)
+      if ((entry.header.size ?? 0) > MAX_ABOUT) throw new BadArchive('What the archive says of itself is too long.')
+      return JSON.parse(await textOf(entry)) as About
+    }
+    throw new BadArchive(UNTOLD)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof BadArchive) throw error
+    throw new BadArchive('The archive is damaged or cut short: its beginning cannot be read.', error)
+  } finally {
+    extract.destroy()
+    enough.abort()
+  }
 }
 
 /**

@@ -12,7 +12,7 @@ import { space } from '../lib/disk-space.ts'
 import { inLanes } from '../lib/in-lanes.ts'
 import { listFiles } from '../lib/list-files.ts'
 import type { Signer } from '../signing/signer.ts'
-import { archiveName, type ArchiveManifest, type Member } from './archive-manifest.ts'
+import { ABOUT, archiveName, type About, type ArchiveManifest, type Member } from './archive-manifest.ts'
 import { PUBLIC_KEYS } from './archive-signature.ts'
 import { writeArchive } from './archive-writer.ts'
 import { beginSnapshot, describeDump, dumpTable, type DumpHeader } from './dump.ts'
@@ -21,6 +21,8 @@ export interface CutDeps {
   readonly layout: Layout
   readonly clock: Clock
   readonly version: string
+  /** Whether functions of the enterprise edition are on. */
+  readonly isEnterprise: () => boolean
   /** Connections of their own; not connected yet. */
   readonly open: () => Client
   /** Undefined where there is no signing key: the manifest is not signed then. */
@@ -150,7 +152,7 @@ export async function sweepCuts({ backups }: Pick<Layout, 'backups'>): Promise<v
  * afterwards. @throws the reason of the signal, and what `work` throws
  */
 export async function withCut<T>(
-  { layout, clock, version, open, signer }: CutDeps,
+  { layout, clock, version, isEnterprise, open, signer }: CutDeps,
   { hasSecrets, taken, signal }: CutOptions,
   work: (cut: Cut) => Promise<T>,
 ): Promise<T> {
@@ -167,19 +169,21 @@ export async function withCut<T>(
     await beginSnapshot(client, locker, () => pin(layout, folder, hasSecrets))
     const header = await dump(client, folder, signal)
     await client.query('commit')
-    const paths = (await listFiles(folder)).map(path => relative(folder, path))
+    const files = (await listFiles(folder)).map(path => relative(folder, path))
     const packages = header.tables.find(table => table.name === 'package')?.rows ?? 0
-    const conclude: Cut['conclude'] = async files => {
-      const manifest: ArchiveManifest = {
-        format: 1,
-        name,
-        created_at: at.toISOString(),
-        version,
-        has_secrets: hasSecrets,
-        database: header,
-        packages,
-        files,
-      }
+    const about: About = {
+      name,
+      created_at: at.toISOString(),
+      version,
+      has_secrets: hasSecrets,
+      enterprise: isEnterprise(),
+      database: header,
+      packages,
+    }
+    await writeFile(join(folder, ABOUT), `${JSON.stringify(about)}\n`, { mode: 0o600 })
+    const paths = [ABOUT, ...files]
+    const conclude: Cut['conclude'] = async members => {
+      const manifest: ArchiveManifest = { format: 1, ...about, files: members }
       const text = `${JSON.stringify(manifest, null, 1)}\n`
       return [text, await (await signer())?.detach(Buffer.from(text))]
     }

@@ -57,11 +57,9 @@ afterAll(async () => {
 describe('a dump', () => {
   test('leaves out the catalogue of import sources, which is read again, and keeps the sources', async () => {
     const names = (await dump(source)).header.tables.map(({ name }) => name)
-    expect(names.filter(name => name.startsWith('import_')).sort()).toEqual([
-      'import_key',
-      'import_root',
-      'import_source',
-    ])
+    const catalogue = ['import_held', 'import_package', 'import_capability', 'import_name']
+    expect(names.filter(name => catalogue.includes(name))).toEqual([])
+    expect(names).toEqual(expect.arrayContaining(['import_key', 'import_root', 'import_source']))
   })
 
   test('loaded into another database is dumped the same again, and its next numbers go on', async () => {

@@ -38,6 +38,7 @@ const stage = (client: Client): Promise<unknown> =>
       signal: new AbortController().signal,
     },
     source: {
+      about: () => Promise.reject(new Error('it was looked at')),
       sizeBytes: () => Promise.reject(new Error('it was read')),
       read: () => Promise.reject(new Error('read')),
     },

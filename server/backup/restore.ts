@@ -76,7 +76,7 @@ async function headerIn(folder: string, { manifest }: ReadArchive): Promise<Dump
 }
 
 /** @throws BadArchive where the disk lacks room for a second copy of everything */
-async function refuseFull(root: string, size: number): Promise<void> {
+export async function refuseFull(root: string, size: number): Promise<void> {
   const { freeBytes } = await space(root)
   const needs = size * 1.1
   if (freeBytes < needs)

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
-import { readArchive, type ReadArchive } from './archive-reader.ts'
+import type { About } from './archive-manifest.ts'
+import { readAbout, readArchive, type ReadArchive } from './archive-reader.ts'
 
 export interface ReadOptions {
   readonly passphrase: string
@@ -13,6 +14,8 @@ export interface ReadOptions {
 export interface BackupSource {
   /** About how many bytes lie on the disk once it is read. */
   sizeBytes(passphrase: string): Promise<number>
+  /** What it says of itself, without reading its files. @throws BadArchive */
+  about(passphrase: string, signal: AbortSignal): Promise<About>
   /**
    * Reads all of it and compares each member with the manifest.
    * @throws BadArchive, and the errors of the disk; then `to` holds a part
@@ -23,5 +26,6 @@ export interface BackupSource {
 /** An archive in a file. */
 export const archiveSource = (path: string): BackupSource => ({
   sizeBytes: async () => (await stat(path)).size,
+  about: (passphrase, signal) => readAbout(path, passphrase, signal),
   read: options => readArchive(path, options),
 })

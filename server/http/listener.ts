@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 
 /** HOST and PORT. */
 export interface Address {
@@ -14,13 +15,14 @@ export interface Listener {
   open(): Promise<string>
   /** Requests from now on are answered by another application. */
   serve(handle: RequestListener): void
-  /** Cuts live streams, and gives requests that change something, and are under way, time to finish. */
+  /** Cuts live streams. Gives requests under way time: to finish where they change something, else to be answered. */
   settle(): Promise<void>
   /** Accepts no new request, cuts live streams, gives uploads time to finish. */
   close(): Promise<void>
 }
 
 const PATIENCE_MS = 20_000
+const TURN_MS = 10
 /** How long a client may send nothing of what it announced, or read nothing of what it requested. */
 const IDLE_MS = 120_000
 
@@ -106,6 +108,10 @@ export function createListener(handle: RequestListener, { host, port }: Address,
   // after the line above, which must come before the headers of the answer
   server.on('request', (req, res) => current(req, res))
   let url: string | undefined
+  // files go on to their ends; what reads the database has done so when its answer begins
+  async function answered(res: ServerResponse): Promise<void> {
+    for (let n = 0; n * TURN_MS < PATIENCE_MS && !res.headersSent && !res.closed; n++) await pause(TURN_MS)
+  }
   const isChanging = ({ req }: ServerResponse): boolean => req.method !== 'GET' && req.method !== 'HEAD'
   return {
     serve: next => {
@@ -114,8 +120,10 @@ export function createListener(handle: RequestListener, { host, port }: Address,
     async settle() {
       for (const res of open) if (isLive(res)) res.req.socket.destroy()
       const changing = [...open].filter(isChanging)
+      const reading = [...open].filter(res => !isChanging(res))
       const patience = new Promise<void>(resolve => setTimeout(resolve, PATIENCE_MS).unref())
-      await Promise.race([patience, Promise.all(changing.map(res => new Promise(ended => res.once('close', ended))))])
+      const ended = changing.map(res => new Promise(resolve => res.once('close', resolve)))
+      await Promise.race([patience, Promise.all([...ended, ...reading.map(answered)])])
     },
     open: () =>
       new Promise((resolve, reject) => {

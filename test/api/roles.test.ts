@@ -156,6 +156,7 @@ const OURS: Record<string, readonly (Role | '-')[]> = {
   'GET /logs/stream': ADMINS,
   'POST /support/bundle': ADMINS,
   'POST /backup/{file_name}/drill': ADMINS,
+  'POST /backup/{file_name}/preview': ADMINS,
   'POST /backup/targets/{place}/try': ADMINS,
   'POST /inventory/clients': ADMINS,
   'PATCH /inventory/clients/{id}': ADMINS,

@@ -102,6 +102,33 @@ describe('a backup restored into a running service', () => {
   })
   afterAll(() => daemon.close())
 
+  test('is looked at before: what it holds beside what is here, and why it would be refused', async () => {
+    const look = (body: object) => daemon.call('POST', `/backup/${archive}/preview`, { token, body })
+    expect(await look({})).toMatchObject({
+      status: 200,
+      body: {
+        parts: [
+          { part: 'packages', now: 3, backup: 2 },
+          { part: 'versions', now: 3, backup: 2 },
+          { part: 'decisions' },
+          { part: 'accounts', now: 1, backup: 1 },
+          { part: 'machines', now: 0, backup: 0 },
+        ],
+        schema: { is: 'same' },
+        refused: null,
+        notes: [],
+      },
+    })
+    expect(await look({ passphrase: 'not-it' })).toMatchObject({
+      status: 422,
+      body: {
+        code: 'backup_refused',
+        detail: [{ msg: expect.stringContaining('not the one that the archive was encrypted') }],
+      },
+    })
+    expect(await readdir(daemon.root)).not.toContain('.restore')
+  })
+
   test('serves its trees meanwhile without a gap, then what was in the backup; and the audit log says so', async () => {
     const client = watchTree(daemon, '/repos/pool/jammy/main/o/one/one_1.0_amd64.deb')
     const person = watchApi(daemon, token)

@@ -37,6 +37,7 @@ describe.skipIf(noBrowser !== undefined)('jobs and backups', () => {
     await button('Restore').click()
     const asked = page.getByRole('dialog')
     expect(await asked.getByRole('button', { name: 'Restore' }).getAttribute('aria-disabled')).toBe('true')
+    await asked.getByRole('row', { name: 'Accounts 1 1' }).waitFor()
     await asked.getByLabel('Type “restore” to confirm').fill('restore')
     await asked.getByRole('button', { name: 'Restore' }).click()
     await page.getByText('Undo the restore').waitFor()

@@ -130,6 +130,7 @@ export function snapshotSource(
 
   return {
     read,
+    about: async (passphrase, signal) => (await open(passphrase, signal)).list.manifest,
     sizeBytes: async passphrase => {
       const { list } = await open(passphrase, new AbortController().signal)
       return list.manifest.files.reduce((sum, { size }) => sum + size, 0)

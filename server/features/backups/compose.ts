@@ -4,6 +4,7 @@ import type { Jobs, WorkKind } from '../../core/work.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import { openClient, type DatabaseAddress, type Db } from '../../db/db.ts'
 import { getFormat } from '../../formats/index.ts'
+import type { Licensing } from '../../settings/licensing.ts'
 import type { Keyring } from '../../signing/signer.ts'
 import { BACKUP_PLACES, backups } from './contract.ts'
 import { backupHandlers, type BackupRouteDeps } from './handlers.ts'
@@ -15,21 +16,23 @@ import { BACKUP, backupWork, DRILL, drillWork } from './work.ts'
 
 export interface BackupNeeds
   extends
-    Omit<RestoreWorkDeps, 'open' | 'signer' | 'box'>,
+    Omit<RestoreWorkDeps, 'open' | 'signer' | 'box' | 'isEnterprise'>,
     Pick<BackupRouteDeps, 'audit'>,
     Omit<VerifierDeps, 'formats'> {
   readonly box: SecretBox
   readonly db: Db
   readonly worker: Jobs
+  readonly licensing: Pick<Licensing, 'allowed'>
   readonly databaseAddress: DatabaseAddress
   readonly keyring: Pick<Keyring, 'keys' | 'signer'>
 }
 
 /** Backups, made by hand and by the clock, and their proofs. */
-export function composeBackups({ worker, databaseAddress, keyring, ...needs }: BackupNeeds): Feature {
+export function composeBackups({ worker, databaseAddress, keyring, licensing, ...needs }: BackupNeeds): Feature {
   const { settings } = needs
   const deps: RestoreWorkDeps = {
     ...needs,
+    isEnterprise: () => licensing.allowed() !== 'nothing',
     open: () => openClient(databaseAddress, { queryTimeoutMs: Infinity }),
     signer: async () => ((await keyring.keys()).length === 0 ? undefined : keyring.signer()),
   }

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
+import { COUNTED, type Counted } from '../../backup/preview.ts'
 import { PLACES, type Place } from '../../backup/targets/places.ts'
 import { listed, OrNull, Text, Time } from '../../core/schemas.ts'
 
@@ -170,6 +171,39 @@ export const backups = contract({
     limit: { bucket: 'backup', perMinute: 10 },
     params: FileName,
     reply: Type.Intersect([Backup, Type.Object({ message: Text })]),
+    fails: ['backup_not_found', 'backup_refused', 'backup_target_failed'],
+  },
+  'POST /backup/{file_name}/preview': {
+    summary: 'Shows what a backup holds beside what is here, and whether it would be restored. Nothing changes.',
+    details:
+      'By what the backup says of itself: its files are compared when it is proved or restored. An archive of an earlier release does not say it (422).',
+    access: 'admin',
+    limit: { bucket: 'backup', perMinute: 10 },
+    params: FileName,
+    body: Type.Object(
+      {
+        passphrase: Type.Optional(
+          Type.String({ maxLength: 1_000, description: 'Of an encrypted one; by default `backup.passphrase`.' }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    reply: Type.Object({
+      created_at: Time,
+      version: Text,
+      parts: Type.Array(
+        Type.Object({
+          part: listed(Object.keys(COUNTED) as Counted[]),
+          now: Type.Integer(),
+          backup: Type.Integer(),
+        }),
+      ),
+      schema: Type.Object({ now: Text, backup: Text, is: listed(['same', 'older', 'newer']) }),
+      needs_mb: Type.Integer(),
+      free_mb: Type.Integer(),
+      refused: OrNull(Text),
+      notes: Type.Array(Text),
+    }),
     fails: ['backup_not_found', 'backup_refused', 'backup_target_failed'],
   },
   'POST /backup/targets/{place}/try': {

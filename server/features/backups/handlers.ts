@@ -1,6 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from 'pg'
+import { BadArchive } from '../../backup/archive-reader.ts'
+import { previewBackup } from '../../backup/preview.ts'
 import { decideUndo, undoableOf } from '../../backup/restore.ts'
 import { awayAmong, LIST_SCHEMAS } from '../../backup/restore-database.ts'
 import { isRestoreDecided } from '../../backup/restore-plan.ts'
@@ -13,7 +15,7 @@ import type { SecretBox } from '../../lib/secret-box.ts'
 import type { Audit } from '../../record/audit.ts'
 import { answerOf } from '../../work/answer.ts'
 import type { backups } from './contract.ts'
-import { findBackup, look, onTarget, removeBackup, told, type ReachDeps } from './reached.ts'
+import { findBackup, look, onTarget, removeBackup, told, withSource, type ReachDeps } from './reached.ts'
 import { RESTORE, type RestoreRequest } from './restore-work.ts'
 import { findOpenRestore, listBackups, targetsNow } from './store.ts'
 import { listTargets } from './target-rows.ts'
@@ -24,6 +26,7 @@ export interface BackupRouteDeps extends ReachDeps {
   readonly box: Pick<SecretBox, 'seal'>
   readonly open: () => Client
   readonly audit: Pick<Audit, 'record'>
+  readonly isEnterprise: () => boolean
 }
 
 /** What there is to say of a new backup. */
@@ -143,6 +146,21 @@ export const backupHandlers: Handlers<typeof backups, BackupRouteDeps> = {
     return {
       ...(await findBackup(deps, name)),
       message: `${name} was read to its end and its ${packages} packages were loaded beside the database of now. It can be restored.`,
+    }
+  },
+  'POST /backup/{file_name}/preview': async (deps, { params, body, raw: { signal } }) => {
+    const passphrase = body.passphrase ?? deps.settings.now().backup.passphrase
+    const here = { ...deps, root: deps.layout.root }
+    try {
+      return await told(() =>
+        withSource(deps, params.file_name, { signal, heals: false }, async source => {
+          const { parts, notes, ...rest } = await previewBackup(here, source, { passphrase, signal })
+          return { ...rest, parts: [...parts], notes: [...notes] }
+        }),
+      )
+    } catch (error) {
+      if (error instanceof BadArchive) return fail('backup_refused', { why: error.message }, error)
+      throw error
     }
   },
   'POST /backup/targets/{place}/try': async (deps, { params, raw }) => {

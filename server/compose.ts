@@ -240,7 +240,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     setup,
     auth,
     uploads,
-    composeAdopt({ ...env, ...base, gate: gate.gate, catalog, activeFormats: active }),
+    composeAdopt({ ...env, ...named(base, 'adopt'), gate: gate.gate, catalog, activeFormats: active }),
     composeArtifacts({ ...base, catalog, contents, rebuild, clientFacts }),
     composeContentsRoutes({ ...base, contents }),
     composeAudit(base),

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { fail } from '../../core/errors.ts'
+import { fail, isRefusal } from '../../core/errors.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { sha256 } from '../../core/identity.ts'
 import type { Distribution, SeenRepositories } from '../../core/repository.ts'
@@ -9,6 +9,7 @@ import type { Db, Tx } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
 import type { Arrivals } from '../../lib/arrivals.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { Log } from '../../lib/log.ts'
 import type { Applicant } from '../../pipeline/gate.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Settings } from '../../settings/store.ts'
@@ -57,6 +58,7 @@ export interface AdoptDeps extends TogetherDeps {
   readonly audit: Pick<Audit, 'owe'>
   readonly arrivals: Pick<Arrivals, 'enter'>
   readonly clock: Clock
+  readonly log: Pick<Log, 'error'>
 }
 
 /** One transaction has at most so many packages, and so many bytes that are copied before it. */
@@ -152,7 +154,7 @@ async function admitBatch(
     imported: { method: 'adopted', group: request.group },
     ...(arrival.read === undefined ? {} : { read: arrival.read }),
   }))
-  await admitTogether(
+  const outcomes = await admitTogether(
     deps,
     { applicants, actor },
     {
@@ -170,6 +172,12 @@ async function admitBatch(
       },
     },
   )
+  for (const [at, outcome] of outcomes.entries())
+    if ('error' in outcome && !isRefusal(outcome.error))
+      deps.log.error(
+        { err: outcome.error, job: run.id, path: there[at]?.file.path },
+        'a package of a tree was left out',
+      )
 }
 
 /** Says at the beginning what is there. */

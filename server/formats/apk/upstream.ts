@@ -13,7 +13,6 @@ import type {
   UpstreamReader,
   UpstreamRoot,
 } from '../upstream.ts'
-import { withoutEmpty, type Relations } from '../relations.ts'
 import {
   mustBeCountable,
   atMost,
@@ -27,7 +26,7 @@ import {
 } from '../upstream-files.ts'
 import { digestOf, findMembers, hashOf } from './members.ts'
 import { complain } from './pkginfo.ts'
-import { parseDepends, parseProvides } from './relation.ts'
+import { relationsOf } from './index-relations.ts'
 
 /** Alpine's community index is 2 MB, unpacked 12 MB. No file announces its size. */
 const MAX_ARCHIVE = 64 * 2 ** 20
@@ -99,21 +98,6 @@ async function openIndex(
   if (end !== archive.length) malformed('something follows its last member')
   const index = files.find(({ name }) => name === 'APKINDEX')?.body ?? malformed('it holds no file named APKINDEX')
   return { root: { path, sha256: hexOf('sha256', archive), signedBy: signed.by }, index, arch }
-}
-
-const words = (text: string | undefined): readonly string[] => (text ?? '').split(' ').filter(word => word !== '')
-
-/** @throws Malformed */
-function relationsOf(fields: ReadonlyMap<string, string>): Relations {
-  const reacts = parseDepends(words(fields.get('i')), 'i')
-  const priority = fields.get('k') ?? ''
-  return withoutEmpty({
-    ...parseDepends(words(fields.get('D')), 'D'),
-    provides: parseProvides(words(fields.get('p'))),
-    install_if: reacts.depends.flat(),
-    install_unless: reacts.conflicts.flat(),
-    provider_priority: /^\d{1,5}$/.test(priority) && Number(priority) > 0 ? Number(priority) : undefined,
-  })
 }
 
 /** @throws Malformed. Source: apk-tools, src/package.c; a later line of one letter wins, as there */

@@ -33,6 +33,7 @@ export function artifactRoutes(made: (stock: Stock) => void) {
       pool: createPool({ layout: stock.layout, clock: stock.clock }),
       clock: stock.clock,
       contents: { of: async () => NOTHING, known: async () => NOTHING },
+      findElsewhere: async (_, needs) => needs.map(() => 'unknown'),
     }
     made(stock)
   })

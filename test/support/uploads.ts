@@ -100,7 +100,8 @@ export const settingsWith = (validation: Partial<SettingsValue['validation']> = 
       ...validation,
     },
     cve_policy: policy,
-  }) as SettingsValue // the other sections are nothing to an upload
+    import: { resolve_uploads: {} },
+  }) as unknown as SettingsValue // the other sections are nothing to an upload
 const noDataScanner: VulnerabilityScanner = {
   id: 'test',
   kind: 'vulnerability',
@@ -300,6 +301,7 @@ export function openUploads(): Uploads {
       settings,
       events,
       clock: systemClock,
+      importMissing: async () => undefined,
       metrics: {
         uploaded: status => {
           given.counted.push(status)

@@ -18,7 +18,7 @@ import type { Artifact, ArtifactItem } from './artifacts.ts'
 import type { Changes } from './changes.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { Install } from './install.ts'
-import { DistributionFilter, FormatFilter, NameVersion, OrNull } from '../../core/schemas.ts'
+import { DistributionFilter, FormatFilter, listed, NameVersion, OrNull } from '../../core/schemas.ts'
 
 const Name = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }) })
 const PLACE = { distribution: DistributionFilter, format: FormatFilter }
@@ -138,6 +138,8 @@ export const artifacts = contract({
   'GET /artifacts/{name}/dependencies': {
     summary:
       'Shows which dependencies of a package its distribution satisfies: of the newest version, or of `version`.',
+    details:
+      '`upstream` says of a missing one whether the sources of the distribution list it; `unknown` while not all of those that are switched on have been synchronised. `install_blocked` is true when the package is not published, when something it needs is held here, or when nobody has what is missing.',
     ...OF_VERSION,
     reply: Type.Unsafe<Dependencies>(
       Type.Object({
@@ -157,6 +159,7 @@ export const artifacts = contract({
               Type.Null(),
               Type.Object({ name: Type.String(), version: Type.String(), status: Type.String() }),
             ]),
+            upstream: OrNull(listed(['listed', 'unlisted', 'unknown'])),
           }),
         ),
       }),

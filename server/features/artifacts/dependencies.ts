@@ -8,6 +8,7 @@ import { printAlternatives, type Alternatives, type Offered, type Relation } fro
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
+import type { Elsewhere, FindElsewhere } from '../../imports/run/elsewhere.ts'
 import { machinesOf, meets, onBestMachine } from '../../pipeline/machines.ts'
 import { refuseMissing } from './artifacts.ts'
 
@@ -16,6 +17,11 @@ export interface Dependency {
   readonly need: string
   readonly status: 'satisfied' | 'blocked' | 'missing'
   readonly by: { readonly name: string; readonly version: string; readonly status: State } | null
+  /**
+   * Of a missing one: whether the sources of the distribution list it. `unknown` while they were not all synchronised;
+   * null where the need is not missing.
+   */
+  readonly upstream: Elsewhere | null
 }
 
 export interface Dependencies {
@@ -26,7 +32,7 @@ export interface Dependencies {
   readonly distribution: string
   readonly all_satisfied: boolean
   readonly missing: readonly string[]
-  /** True when the gate stopped the package itself or something it needs. */
+  /** True when the gate stopped the package itself or something it needs, or when nobody has what is missing. */
   readonly install_blocked: boolean
   readonly dependencies: readonly Dependency[]
 }
@@ -45,12 +51,13 @@ function answer(
     need: printAlternatives(need),
     status,
     by: best === undefined ? null : { name: best.name, version: best.version, status: best.state },
+    upstream: null,
   }
 }
 
 /**
- * Looks each need up in what this repository offers in the same distribution. The distribution's own archive is not
- * known here, so `missing` means: not here.
+ * Looks each need up in what this repository offers in the same distribution. `missing` means: not here; `upstream` says
+ * whether the distribution's own sources have it.
  * @throws package_not_found, version_not_found
  */
 export async function resolveDependencies(
@@ -58,10 +65,12 @@ export async function resolveDependencies(
     db,
     formats,
     repositories,
+    findElsewhere,
   }: {
     readonly db: Queryable
     readonly formats: (id: FormatId) => Pick<Format, 'id' | 'satisfies' | 'multiArch' | 'fileOf'>
     readonly repositories: Pick<Repositories, 'get'>
+    readonly findElsewhere: FindElsewhere
   },
   viewer: Viewer,
   filter: NameFilter,
@@ -90,11 +99,20 @@ export async function resolveDependencies(
   const seen = offers.map(offer =>
     offer.name === ref.name && offer.version === ref.version ? { ...offer, state: 'published' as const } : offer,
   )
-  const dependencies = onBestMachine(machinesOf(distribution, { arch: ref.arch, kind: manifest.kind }), machine => {
+  const best = onBestMachine(machinesOf(distribution, { arch: ref.arch, kind: manifest.kind }), machine => {
     const isMet = meets(format, distribution, machine)
-    const result = about.depends.map(need => answer(need, seen, isMet))
-    return { result, lacks: result.filter(({ status }) => status !== 'satisfied').length }
+    const found = about.depends.map(need => ({ need, found: answer(need, seen, isMet) }))
+    return {
+      result: { machine, found },
+      lacks: found.filter(one => one.found.status !== 'satisfied').length,
+    }
   })
+  const lacking = best.found.filter(one => one.found.status === 'missing')
+  const elsewhere = await findElsewhere(
+    { codename: ref.codename, arch: best.machine },
+    lacking.map(({ need }) => need),
+  )
+  const dependencies = best.found.map(one => ({ ...one.found, upstream: elsewhere[lacking.indexOf(one)] ?? null }))
   return {
     name: ref.name,
     package: ref.name,
@@ -103,7 +121,9 @@ export async function resolveDependencies(
     distribution: ref.codename,
     all_satisfied: dependencies.every(({ status }) => status === 'satisfied'),
     missing: dependencies.filter(({ status }) => status === 'missing').map(({ need }) => need),
-    install_blocked: !isServed(manifest.state) || dependencies.some(({ status }) => status === 'blocked'),
+    install_blocked:
+      !isServed(manifest.state) ||
+      dependencies.some(({ status, upstream }) => status === 'blocked' || upstream === 'unlisted'),
     dependencies,
   }
 }

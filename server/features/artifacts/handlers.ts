@@ -27,6 +27,7 @@ import { readChanges } from './changes.ts'
 import { resolveDependencies } from './dependencies.ts'
 import { installCommands } from './install.ts'
 import type { Jobs, Order } from '../../core/work.ts'
+import type { FindElsewhere } from '../../imports/run/elsewhere.ts'
 import { answerOf } from '../../work/answer.ts'
 import { REBUILD, type RebuildRequest } from './rebuild-work.ts'
 
@@ -45,6 +46,8 @@ export interface ArtifactDeps {
   readonly jobs: Jobs
   /** The address by which the caller reached this server, without a slash at the end: `http://repo.example:8000`. */
   readonly clientFacts: (raw: RawRequest) => Promise<ClientFacts>
+  /** Whether the distribution's own sources have what is missing here. */
+  readonly findElsewhere: FindElsewhere
 }
 
 const FOLLOW_MS = 30_000

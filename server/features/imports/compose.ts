@@ -11,6 +11,8 @@ import type { Spool } from '../../files/spool.ts'
 import { getFormat } from '../../formats/index.ts'
 import { resolverOf } from '../../imports/resolvers.ts'
 import { createCatalogueOf, type CatalogueDeps } from '../../imports/run/catalogue-of.ts'
+import { createFindElsewhere, type FindElsewhere } from '../../imports/run/elsewhere.ts'
+import { createImportMissing, type ImportMissing } from '../../imports/run/import-missing.ts'
 import { importWork, type ImportDeps } from '../../imports/run/import-work.ts'
 import { createPlanner, type PlannerDeps } from '../../imports/run/plan.ts'
 import type { Reach } from '../../imports/reach/reach.ts'
@@ -45,15 +47,17 @@ async function removeOld(folder: string, now: number): Promise<void> {
   }
 }
 
+/** What others use of imports. */
+export interface ImportsFeature extends Feature, Pick<ImportRouteDeps, 'planner'> {
+  readonly findElsewhere: FindElsewhere
+  readonly importMissing: ImportMissing
+}
+
 /** Imports: packages of other repositories with what they need, groups of them. */
-export function composeImports(needs: ImportNeeds): Feature & Pick<ImportRouteDeps, 'planner'> {
+export function composeImports(needs: ImportNeeds): ImportsFeature {
   const { db, layout, outbox, reach, settings, clock } = needs
-  const planner = createPlanner({
-    ...needs,
-    catalogue: createCatalogueOf(needs),
-    formatOf: getFormat,
-    resolverOf,
-  })
+  const catalogue = createCatalogueOf(needs)
+  const planner = createPlanner({ ...needs, catalogue, formatOf: getFormat, resolverOf })
   /** A file lies twice while it goes through the gate. */
   async function needRoom(bytes: number): Promise<void> {
     const { freeBytes } = await space(layout.root)
@@ -81,6 +85,8 @@ export function composeImports(needs: ImportNeeds): Feature & Pick<ImportRouteDe
   })
   return {
     planner,
+    importMissing: createImportMissing({ ...needs, jobs: needs.worker, catalogue }),
+    findElsewhere: createFindElsewhere({ ...needs, catalogue, formatOf: getFormat }),
     work: [work] as WorkKind[],
     routes: bind(imports, importHandlers, { ...needs, planner, formatOf: getFormat }),
     // halves of files that no job asked for any longer

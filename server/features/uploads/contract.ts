@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
-import { Text } from '../../core/schemas.ts'
+import { oneOf, Text } from '../../core/schemas.ts'
 import { UploadResultSchema } from './result.ts'
 
 const FAILS = [
@@ -29,10 +29,11 @@ export const PACKAGE_FORM = Type.Object({
   distribution: Text,
   component: Type.Optional(Text),
   sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+  resolve: Type.Optional(oneOf(['true', 'false'])),
 })
 
 const FORM =
-  'Send multipart/form-data with `file` and `distribution`, optionally `component` and `sha256` (or the header X-Checksum-Sha256).'
+  'Send multipart/form-data with `file` and `distribution`, optionally `component` and `sha256` (or the header X-Checksum-Sha256). With `resolve=true`, or where the settings say so, its missing dependencies are imported afterwards, as the job that `dependencies_import` names.'
 
 /** Uploads over HTTP. Both routes run the same gate; one answers at the end, the other streams each step. */
 export const uploads = contract({

@@ -5,6 +5,7 @@ import { needScope, type Principal } from '../../core/access.ts'
 import type { Repositories } from '../../core/repository.ts'
 import { fail, isRefusal } from '../../core/errors.ts'
 import { sha256, type FormatId } from '../../core/identity.ts'
+import { isKept } from '../../core/manifest.ts'
 import { STEP_NAMES, type StepName } from '../../core/report.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import { readForm, type Form } from '../../files/form.ts'
@@ -12,6 +13,7 @@ import type { Spool } from '../../files/spool.ts'
 import type { Format } from '../../formats/format.ts'
 import { recognise } from '../../formats/index.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
+import type { AskedImport, ImportMissing } from '../../imports/run/import-missing.ts'
 import { passGate, type Applicant, type Gate } from '../../pipeline/gate.ts'
 import type { Events } from '../../record/events.ts'
 import type { Metrics } from '../../record/metrics.ts'
@@ -43,6 +45,8 @@ export interface UploadDeps {
   readonly events: Pick<Events, 'emit'>
   readonly metrics: Pick<Metrics, 'uploaded' | 'found'>
   readonly clock: Clock
+  /** Asks for what a package lacks to be imported. */
+  readonly importMissing: ImportMissing
 }
 
 const INDEX_WAIT_MS = 30_000
@@ -72,11 +76,38 @@ interface Asker {
   readonly viewer: Viewer
 }
 
+interface Received {
+  readonly applicant: Applicant
+  /** Whether what it lacks is to be imported; undefined: as the settings say. */
+  readonly resolve: boolean | undefined
+}
+
+/** @throws bad_request */
+function resolveOf(fields: Form['fields']): boolean | undefined {
+  const word = fields.get('resolve')?.trim()
+  if (word === undefined || word === '') return undefined
+  if (word === 'true' || word === 'false') return word === 'true'
+  return fail('bad_request', { said: 'The field resolve is true or false.' })
+}
+
+/** Asks for the import of what an admitted package lacks, where its sender or the settings want that. */
+async function importOf(
+  { settings, importMissing }: Pick<UploadDeps, 'settings' | 'importMissing'>,
+  { outcome, manifest }: Changed,
+  { resolve, raw, who }: Pick<Received, 'resolve'> & Pick<Asker, 'raw' | 'who'>,
+): Promise<{ dependencies_import?: AskedImport }> {
+  const { ref, state } = manifest
+  const wanted = resolve ?? settings.now().import.resolve_uploads[ref.codename] === true
+  if (!wanted || outcome !== 'created' || !isKept(state)) return {}
+  const asked = await importMissing(manifest, { name: who.name, ip: raw.clientIp, requestId: raw.requestId })
+  return asked === undefined ? {} : { dependencies_import: asked }
+}
+
 /**
  * Receives the form and identifies the sender. Refuses early, before the whole file is here, where it can. @throws
  * outside_distribution
  */
-async function receive(deps: UploadDeps, { raw, who, viewer }: Asker): Promise<Applicant> {
+async function receive(deps: UploadDeps, { raw, who, viewer }: Asker): Promise<Received> {
   const limitBytes = deps.settings.now().validation.max_upload_size_mb * 1024 * 1024
   const offered = { formats: deps.formats, repositories: deps.repositories.seenBy(viewer) }
   const { file, fields } = await readForm(raw, {
@@ -94,7 +125,8 @@ async function receive(deps: UploadDeps, { raw, who, viewer }: Asker): Promise<A
   try {
     const asked = applied(deps, offered, { file, fields, headers: raw.headers })
     needScope(who, asked.distribution.codename)
-    return { file, from: 'upload', actor: { name: who.name, ip: raw.clientIp }, ...asked }
+    const actor = { name: who.name, ip: raw.clientIp }
+    return { applicant: { file, from: 'upload', actor, ...asked }, resolve: resolveOf(fields) }
   } catch (error) {
     await file.discard()
     throw error
@@ -144,8 +176,9 @@ export function record(
 async function* told(
   deps: UploadDeps,
   applicant: Applicant,
-  { signal, waitMs }: { readonly signal: AbortSignal; readonly waitMs: number },
+  { resolve, raw, who }: Pick<Received, 'resolve'> & Asker,
 ): AsyncGenerator<StreamEvent> {
+  const { signal } = raw
   const steps = deps.gate.admit(applicant, signal)
   let running: StepName | undefined = 'format'
   try {
@@ -164,7 +197,8 @@ async function* told(
     record(deps, changed)
     if (running !== undefined && running !== 'scripts') yield knownEvent(running)
     if (changed.outcome === 'created') yield runningEvent('publish')
-    const reply = await replyOf(changed, { waitMs, settings: deps.settings.now() })
+    const asked = await importOf(deps, changed, { resolve, raw, who })
+    const reply = { ...(await replyOf(changed, { waitMs: waitOf(raw), settings: deps.settings.now() })), ...asked }
     if (changed.outcome === 'created') yield publishEvent(reply)
     yield resultEvent(reply)
   } catch (error) {
@@ -185,15 +219,15 @@ async function* told(
  */
 export const uploadHandlers: Handlers<typeof uploads, UploadDeps> = {
   'POST /upload/': async (deps, input) => {
-    const changed = await passGate(deps.gate, await receive(deps, input), input.raw.signal)
+    const { applicant, resolve } = await receive(deps, input)
+    const changed = await passGate(deps.gate, applicant, input.raw.signal)
     record(deps, changed)
-    return new WithStatus(
-      statusOf(changed),
-      await replyOf(changed, { waitMs: waitOf(input.raw), settings: deps.settings.now() }),
-    )
+    const asked = await importOf(deps, changed, { resolve, ...input })
+    const reply = await replyOf(changed, { waitMs: waitOf(input.raw), settings: deps.settings.now() })
+    return new WithStatus(statusOf(changed), { ...reply, ...asked })
   },
   'POST /upload/stream': async (deps, input) => {
-    const applicant = await receive(deps, input)
+    const { applicant, resolve } = await receive(deps, input)
     const { signal } = input.raw
     // a generator that is never started runs no `finally`
     const leave = (): void => {
@@ -202,7 +236,7 @@ export const uploadHandlers: Handlers<typeof uploads, UploadDeps> = {
     signal.addEventListener('abort', leave, { once: true })
     return (async function* () {
       signal.removeEventListener('abort', leave)
-      yield* told(deps, applicant, { signal, waitMs: waitOf(input.raw) })
+      yield* told(deps, applicant, { ...input, resolve })
     })()
   },
 }

@@ -3,14 +3,21 @@ import type { Changed } from '../../catalog/change.ts'
 import { FindingSchema, NAMED, ValidationSchema } from '../../catalog/schemas.ts'
 import { stepView, uploadResult, type UploadResult } from '../../catalog/view.ts'
 import type { StreamEvent } from '../../core/contract.ts'
+import { OrNull } from '../../core/schemas.ts'
 import { NOT_YET_INDEXED, STATES } from '../../core/manifest.ts'
 import { STEP_NAMES, type Outcome, type Report, type StepName } from '../../core/report.ts'
 import { policyOf } from '../../core/policy.ts'
 import { causeOf } from '../../core/review.ts'
+import type { AskedImport } from '../../imports/run/import-missing.ts'
 import type { SettingsValue } from '../../settings/schema.ts'
 
 /** The answer to an upload. `indexed: false` where the tree did not follow in time; it will. */
-export type UploadReply = UploadResult & { readonly decided_by: readonly StepName[]; readonly indexed?: false }
+export type UploadReply = UploadResult & {
+  readonly decided_by: readonly StepName[]
+  readonly indexed?: false
+  /** The import of what it lacks, where that was asked for. */
+  readonly dependencies_import?: AskedImport
+}
 
 const Text = Type.String()
 
@@ -31,6 +38,9 @@ export const UploadResultSchema = Type.Unsafe<UploadReply>(
       description: 'The steps whose findings decided the state; empty where nothing stood against it.',
     }),
     indexed: Type.Optional(Type.Literal(false)),
+    dependencies_import: Type.Optional(
+      Type.Object({ job_id: OrNull(Text), packages: Type.Array(Text), unlisted: Type.Array(Text) }),
+    ),
   }),
 )
 

@@ -88,7 +88,9 @@ export function createCatalogueOf({ db, repositories, listSources }: CatalogueDe
       if (held.length === 0) return 'nothing'
       if (codename === undefined) return 'some'
       const ids = new Set(held.map(({ source_id: id }) => id))
-      return (await sourcesOf(codename)).some(({ id }) => ids.has(id)) ? 'some' : 'others'
+      const own = await sourcesOf(codename)
+      if (!own.some(({ id }) => ids.has(id))) return 'others'
+      return own.every(({ id }) => ids.has(id)) ? 'all' : 'some'
     },
   }
 }

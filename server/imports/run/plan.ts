@@ -31,8 +31,8 @@ export interface CatalogueOf {
   baseOf(of: CatalogueScope, base: Resolver['base']): Promise<readonly string[]>
   /** The codenames whose sources list a package of this name. */
   codenamesOf(name: string): Promise<readonly string[]>
-  /** Whether sources of the distribution were ever read: `others`, those of other ones alone. */
-  heldFor(codename: string | undefined): Promise<'nothing' | 'others' | 'some'>
+  /** Whether the sources of the distribution were ever read: `others`, those of other distributions alone. */
+  heldFor(codename: string | undefined): Promise<'nothing' | 'others' | 'some' | 'all'>
 }
 
 export interface CatalogueScope {

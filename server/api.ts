@@ -9,6 +9,7 @@ import { mfa } from './features/auth/mfa/contract.ts'
 import { sessions } from './features/auth/sessions/contract.ts'
 import { apiTokens } from './features/auth/tokens/contract.ts'
 import { backups } from './features/backups/contract.ts'
+import { catalogue } from './features/catalogue/contract.ts'
 import { contents } from './features/contents/contract.ts'
 import { dashboard } from './features/dashboard/contract.ts'
 import { distributions } from './features/distributions/contract.ts'
@@ -23,6 +24,7 @@ import { downloads } from './features/downloads/contract.ts'
 import { support } from './features/support/contract.ts'
 import { clients } from './features/inventory/client-contract.ts'
 import { inventory } from './features/inventory/contract.ts'
+import { imports } from './features/imports/contract.ts'
 import { importSources } from './features/import-sources/contract.ts'
 import { license } from './features/license/contract.ts'
 import { documents } from './features/documents/contract.ts'
@@ -67,6 +69,8 @@ export const api = {
   ...inventory,
   ...license,
   ...uploaderKeys,
+  ...catalogue,
+  ...imports,
   ...importSources,
   ...uploads,
   ...batches,

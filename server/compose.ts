@@ -2,16 +2,13 @@ import { composeCatalog } from './catalog/compose.ts'
 import { countSigned } from './catalog/queries/signed-by.ts'
 import { createClientFacts } from './compose/client-facts.ts'
 import { composeDirectory } from './compose/directory.ts'
-import { layFoundation, type Foundation } from './compose/foundation.ts'
-import { watchForRestore } from './compose/end-restore.ts'
+import { layFoundation, named, type Foundation } from './compose/foundation.ts'
+import { createService } from './compose/lifecycle.ts'
 import { openLogs } from './compose/logs.ts'
-import { followChanges } from './compose/follow-changes.ts'
-import { repair } from './compose/repair.ts'
-import { sweepUploads } from './compose/replication.ts'
 import type { ComposeOptions, Service } from './compose/service.ts'
 import type { Feature, Part } from './core/feature.ts'
+import type { FormatId } from './core/identity.ts'
 import { ALL_SEEING } from './core/viewer.ts'
-import { handleDebts } from './db/outbox.ts'
 import type { Env } from './env.ts'
 import { composeAccess } from './features/access/compose.ts'
 import { composeAdopt } from './features/adopt/compose.ts'
@@ -21,6 +18,7 @@ import { composeAuth } from './features/auth/compose.ts'
 import { hashPassword } from './features/auth/accounts/passwords.ts'
 import { composeBackups } from './features/backups/compose.ts'
 import { readFacts } from './features/backups/store.ts'
+import { composeCatalogue } from './features/catalogue/compose.ts'
 import { composeContentsRoutes } from './features/contents/compose.ts'
 import { composeDashboard } from './features/dashboard/compose.ts'
 import { composeDistributions } from './features/distributions/compose.ts'
@@ -34,6 +32,7 @@ import type { Health } from './features/health/health.ts'
 import { composeLogs, logCleaning } from './features/logs/compose.ts'
 import { composeSupport } from './features/support/compose.ts'
 import { composeDownloads } from './features/downloads/compose.ts'
+import { composeImports } from './features/imports/compose.ts'
 import { composeImportSources } from './features/import-sources/compose.ts'
 import { composeInventory } from './features/inventory/compose.ts'
 import { composeLicense } from './features/license/compose.ts'
@@ -55,7 +54,7 @@ import { composeTenants } from './features/tenants/compose.ts'
 import { composeUploaderKeys } from './features/uploader-keys/compose.ts'
 import { composeUploads } from './features/uploads/compose.ts'
 import { composeWebhooks } from './features/webhooks/compose.ts'
-import { activeFormats, getFormat, hasTree } from './formats/index.ts'
+import { activeFormats, FORMATS, getFormat, hasTree } from './formats/index.ts'
 import { composeHttp } from './http/compose.ts'
 import { problemOf } from './http/problem.ts'
 import { needAddress } from './http/listener.ts'
@@ -78,15 +77,12 @@ import type { Scanners } from './scanners/index.ts'
 import { createOutlived } from './signing/signed-by-retired-keys.ts'
 import { composeVulnDb } from './vulndb/compose.ts'
 
-/** The foundation with a log of its own: its lines carry the name of the part. */
-const named = (base: Foundation, component: string): Foundation => ({ ...base, log: base.log.of(component) })
-
 /** What is done with packages, whoever asks: from outgoing messages to review. */
 async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanners>) {
   const { db, outbox, repositories } = base
   const { version, webhookSecret, clamd, searchPath, aptPublisher } = env
   const outbound = await composeOutbound({ ...named(base, 'outbound'), version, webhookSecret })
-  const upstreams = composeUpstreams({ ...base, version, importRoots: env.importRoots })
+  const upstreams = composeUpstreams({ ...named(base, 'imports'), version, importRoots: env.importRoots })
   const { fetch, notices } = outbound
   const vulndb = composeVulnDb({
     ...named(base, 'vulndb'),
@@ -130,7 +126,7 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
     review,
   }
 }
-type Verbs = Awaited<ReturnType<typeof composeVerbs>>
+export type Verbs = Awaited<ReturnType<typeof composeVerbs>>
 
 /** The scheduler over the jobs of all parts. */
 const composeClock = (base: Foundation, parts: readonly Part[]): Scheduler =>
@@ -187,37 +183,26 @@ function composeJudging({ clamd }: Env, base: Foundation, verbs: Verbs): readonl
   ]
 }
 
-/** The API by topic, in the order of its documentation, and the scheduled jobs. */
-function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
-  const { outbound, vulndb, scanning, packages, trees, renewal, keys } = verbs
-  const { advisories, outlived, contents, gate, review } = verbs
+/** How the service is. */
+function composeCondition(
+  env: Env,
+  base: Foundation,
+  verbs: Verbs,
+  {
+    scheduler,
+    disk,
+    auth,
+    access,
+  }: {
+    readonly scheduler: Scheduler
+    readonly disk: ReturnType<typeof composeDisk>
+    readonly auth: Pick<ReturnType<typeof composeAuth>, 'authenticate'>
+    readonly access: ReturnType<typeof composeAccess>
+  },
+) {
+  const { scanning, vulndb, outlived, renewal } = verbs
   const { scanners, antivirus, dataAt } = scanning
-  const { catalog, rebuild } = packages
-  const { version, jwtMinutes, setupToken } = env
-  const clientFacts = createClientFacts(base)
-  const directory = composeDirectory(named(base, 'directory'))
-  const active = new Set(activeFormats(env.repoFormat).map(({ id }) => id))
-  const auth = composeAuth({ ...named(base, 'auth'), jwtMinutes, mail: outbound.mail, directory })
-  const setup = composeSetup({
-    ...base,
-    setupToken,
-    hashPassword,
-    antivirus,
-    vulnerability: scanners.vulnerability,
-    secrets: base.layout.secrets,
-    disk: () => probeFolder(base.layout.root),
-  })
-  const access = composeAccess(base)
-  const uploads = composeUploads({ ...named(base, 'uploads'), gate: gate.gate, activeFormats: active, problemOf })
-  const retention = composeRetention({ ...base, catalog })
-  const downloads = composeDownloads({ ...named(base, 'downloads'), logFolder: env.logFolder })
-  const backups = composeBackups({ ...named(base, 'backups'), version, settingsKey: env.settingsKey })
-  const disk = composeDisk({ ...named(base, 'disk'), notices: outbound.notices })
-  const inventory = composeInventory({ ...named(base, 'inventory'), vulndb })
-  const nightly = [backups, disk, downloads, inventory, uploads, retention, logCleaning({ ...env, ...base })]
-  const clocked = [...nightly, trees, renewal, packages, keys, vulndb, advisories, outlived, review]
-  const scheduler = composeClock(base, clocked)
-  const health = composeHealth({
+  return composeHealth({
     ...env,
     ...named(base, 'health'),
     antivirus,
@@ -236,18 +221,87 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     authenticate: auth.authenticate,
     hiddenFrom: access.rules.hiddenFrom,
   })
+}
+
+/** What comes from other repositories. */
+function composeImporting(
+  env: Env,
+  base: Foundation,
+  verbs: Verbs,
+  { active, nextRun }: { readonly active: ReadonlySet<FormatId>; readonly nextRun: (id: string) => string | null },
+) {
+  const { upstreams, packages, gate } = verbs
+  const needs = { ...named(base, 'imports'), ...upstreams, catalog: packages.catalog, gate: gate.gate }
+  const catalogue = composeCatalogue({ ...needs, nextRun, sources: upstreams.listSources, formats: FORMATS })
+  const imports = composeImports(needs)
+  const features: readonly Feature[] = [
+    catalogue,
+    imports,
+    composeImportSources(needs),
+    composeAdopt({ ...env, ...needs, activeFormats: active }),
+  ]
+  return { imports, features }
+}
+
+/** The API by topic, in the order of its documentation, and the scheduled jobs. */
+function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
+  const { outbound, vulndb, scanning, packages, trees, renewal, keys } = verbs
+  const { advisories, outlived, contents, gate, review } = verbs
+  const { scanners, antivirus } = scanning
+  const { catalog, rebuild } = packages
+  const { version, jwtMinutes, setupToken } = env
+  const clientFacts = createClientFacts(base)
+  const directory = composeDirectory(named(base, 'directory'))
+  const active = new Set(activeFormats(env.repoFormat).map(({ id }) => id))
+  const auth = composeAuth({ ...named(base, 'auth'), jwtMinutes, mail: outbound.mail, directory })
+  const setup = composeSetup({
+    ...base,
+    setupToken,
+    hashPassword,
+    antivirus,
+    vulnerability: scanners.vulnerability,
+    secrets: base.layout.secrets,
+    disk: () => probeFolder(base.layout.root),
+  })
+  const access = composeAccess(base)
+  const nextRun = (id: string): string | null => scheduler.jobs().find(job => job.id === id)?.next_run ?? null
+  const importing = composeImporting(env, base, verbs, { active, nextRun })
+  const { findElsewhere, importMissing } = importing.imports
+  const uploads = composeUploads({
+    ...{ ...named(base, 'uploads'), gate: gate.gate, importMissing, problemOf },
+    activeFormats: active,
+  })
+  const retention = composeRetention({ ...base, catalog })
+  const downloads = composeDownloads({ ...named(base, 'downloads'), logFolder: env.logFolder })
+  const backups = composeBackups({ ...named(base, 'backups'), version, settingsKey: env.settingsKey })
+  const disk = composeDisk({ ...named(base, 'disk'), notices: outbound.notices })
+  const inventory = composeInventory({ ...named(base, 'inventory'), vulndb })
+  const nightly = [backups, disk, downloads, inventory, uploads, retention, logCleaning({ ...env, ...base })]
+  const clocked = [
+    ...nightly,
+    ...importing.features,
+    trees,
+    renewal,
+    packages,
+    keys,
+    vulndb,
+    advisories,
+    outlived,
+    review,
+  ]
+  const scheduler = composeClock(base, clocked)
+  const health = composeCondition(env, base, verbs, { scheduler, disk, auth, access })
   const features: readonly Feature[] = [
     setup,
     auth,
     uploads,
-    composeAdopt({ ...env, ...named(base, 'adopt'), gate: gate.gate, catalog, activeFormats: active }),
-    composeArtifacts({ ...base, catalog, contents, rebuild, clientFacts }),
+    ...importing.features,
+    composeArtifacts({ ...base, catalog, contents, rebuild, clientFacts, findElsewhere }),
     composeContentsRoutes({ ...base, contents }),
     composeAudit(base),
     composeDistributions({ ...base, ...review, ...trees, catalog, clientFacts, activeFormats: active }),
     composeOwnDistributions({ ...base, alone: trees.publisher.alone, database: vulndb.database }),
     composeUploaderKeys(base),
-    composeImportSources({ ...named(base, 'imports'), ...verbs.upstreams }),
     access,
     backups,
     disk,
@@ -291,11 +345,8 @@ export async function compose(
   const { log } = logs
   const base = await layFoundation(env, log)
   const verbs = await composeVerbs(env, base, engines)
-  const { features, setup, auth, access, uploads, disk, downloads, health, scheduler } = composeFeatures(
-    env,
-    base,
-    verbs,
-  )
+  const composed = composeFeatures(env, base, verbs)
+  const { features, auth, access } = composed
   const http = composeHttp({
     ...env,
     listener: lasting?.listener,
@@ -311,82 +362,5 @@ export async function compose(
     uiFolder,
   })
 
-  const { outbox, worker, address, starting } = base
-  const { outbound, upstreams, vulndb, packages, trees, renewal, keys, advisories, outlived, review } = verbs
-  const parts: readonly Part[] = [packages, trees, renewal, base, outbound, upstreams, ...features]
-  for (const { debts, work } of [...parts, vulndb, review]) {
-    handleDebts(outbox, debts)
-    worker.handle(work ?? [])
-  }
-  const tellFixes = (): Promise<void> =>
-    advisories
-      .follow()
-      .catch((error: unknown) => log.error({ err: error }, 'the trees could not be marked for new advisories'))
-
-  /** What nobody needs any longer of uploads that were on their way. */
-  async function sweep(): Promise<void> {
-    const { replicas, instance, layout, spool } = base
-    if (replicas === undefined) await spool.sweep()
-    else await sweepUploads(layout, { replicas, instance })
-  }
-
-  /** What one process of an installation does alone. */
-  async function lead(): Promise<void> {
-    await base.changes.look()
-    if (base.replicas !== undefined) await sweep()
-    await repair({
-      ...named(base, 'start'),
-      keys,
-      publisher: trees.publisher,
-      tellFixes,
-      outlived,
-      rebuild: packages.rebuild,
-    })
-    await upstreams.settle()
-    for (const { outwardDebts } of parts) handleDebts(outbox, outwardDebts)
-    outbox.start()
-    await scheduler.start()
-    await worker.start()
-    for (const part of parts) part.lead?.()
-  }
-
-  async function follow(): Promise<void> {
-    for (const one of [scheduler, worker, outbox]) await one.stop()
-  }
-
-  const watch = await watchForRestore(base.layout.root, onRestore)
-  async function stopParts(): Promise<void> {
-    watch.stop()
-    const own = [uploads, disk, downloads, scheduler, worker, vulndb, review, health]
-    for (const part of [...own, upstreams, outbound, outbox, trees, base]) await part.stop?.()
-  }
-
-  return {
-    async start() {
-      if (env.admin !== undefined) await setup.firstAdmin.provision(env.admin)
-      // the trees are served from here on; routes answer that the service is starting
-      const url = await http.open()
-      address.opened(url)
-      await base.replicas?.start()
-      await sweep()
-      base.changes.start()
-      followChanges({ ...base, ...verbs, scheduler, tellFixes })
-      await base.leadership.start({ gained: lead, lost: follow })
-      logs.onTreesFinished(downloads.soon)
-      for (const part of parts) part.start?.()
-      starting.finish()
-      watch.start()
-      return { url, needsSetup: !(await setup.firstAdmin.exists()) }
-    },
-    async hold(doing) {
-      const listener = await http.hold(doing)
-      await stopParts()
-      return { listener, logs }
-    },
-    async stop() {
-      await http.stop()
-      await stopParts()
-      await logs.close()
-    },
-  }
+  return createService({ env, base, verbs, http, logs, onRestore, ...composed })
 }

@@ -187,3 +187,6 @@ export async function layFoundation(env: Env, log: RootLog) {
 }
 
 export type Foundation = Awaited<ReturnType<typeof layFoundation>>
+
+/** The foundation with a log of its own: its lines carry the name of the part. */
+export const named = (base: Foundation, component: string): Foundation => ({ ...base, log: base.log.of(component) })

@@ -1,9 +1,15 @@
 import { lookup } from 'node:dns/promises'
 import { networkInterfaces } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fail } from '../core/errors.ts'
 import type { Part } from '../core/feature.ts'
+import type { FormatId } from '../core/identity.ts'
 import type { Db } from '../db/db.ts'
+import type { Layout } from '../files/layout.ts'
+import { getFormat } from '../formats/index.ts'
+import type { UpstreamReader } from '../formats/upstream.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
 import { createHostGuard } from '../outbound/guard.ts'
 import type { Settings } from '../settings/store.ts'
 import type { JudgeRoots } from './catalogue/reach.ts'
@@ -13,6 +19,10 @@ import { createBucket } from './reach/bucket.ts'
 import { createExchange } from './reach/exchange.ts'
 import { PATIENCE } from './reach/patience.ts'
 import { createReach, type Reach } from './reach/reach.ts'
+import { readInThread } from './catalogue/reading.ts'
+import { createSyncMany, type SyncMany } from './catalogue/sync-many.ts'
+import { createSync } from './catalogue/sync.ts'
+import type { Source } from './source.ts'
 import { createSourceStore, type SourceStore } from './sources/store.ts'
 import { createFetchPackage, type FetchPackage } from './trust/fetch-package.ts'
 import { createJudge } from './trust/judge.ts'
@@ -26,6 +36,10 @@ export interface UpstreamsPart extends Part {
   readonly judge: JudgeRoots
   /** Fetches package files: what stands between a source and the gate. */
   readonly fetchPackage: FetchPackage
+  /** Every source; `enabled` says whether it takes part. */
+  listSources(): Promise<readonly Source[]>
+  findSource(id: number): Promise<Source | undefined>
+  readonly syncMany: SyncMany
   /** Writes the keys and the sources that come with the product. */
   settle(): Promise<void>
 }
@@ -38,6 +52,8 @@ export interface UpstreamsNeeds {
   readonly version: string
   /** IMPORT_ROOTS: directories below which repositories on media may lie. */
   readonly importRoots: readonly string[]
+  readonly layout: Pick<Layout, 'imports'>
+  readonly log: Pick<Log, 'error'>
 }
 
 /** The proxy with its credentials, as Node's agents take it. */
@@ -56,7 +72,8 @@ function proxyOf({
 const ownAddresses = (): readonly string[] =>
   Object.values(networkInterfaces()).flatMap(list => (list ?? []).map(({ address }) => address))
 
-export function composeUpstreams({ db, clock, settings, version, importRoots }: UpstreamsNeeds): UpstreamsPart {
+export function composeUpstreams(needs: UpstreamsNeeds): UpstreamsPart {
+  const { db, clock, settings, version, importRoots, layout, log } = needs
   const now = (): ReturnType<Settings['now']>['import'] => settings.now().import
   const allow = (): string => settings.now().notifications.allow_private_hosts
   const agents = createAgents(() => ({ url: proxyOf(now()), except: now().proxy_except }))
@@ -77,12 +94,25 @@ export function composeUpstreams({ db, clock, settings, version, importRoots }: 
   })
   const keys = createKeyStore({ db, clock })
   const sources = createSourceStore({ db, clock, switches: () => settings.now().sources })
+  const judge = createJudge(db)
+  const readerOf = (format: FormatId): UpstreamReader =>
+    getFormat(format).upstream ?? fail('import_no_tree', { codename: format, format })
+  const sync = createSync({
+    ...{ db, clock, log, reach, judge, readerOf },
+    incoming: layout.imports,
+    keysFor: keys.keysFor,
+    read: readInThread,
+  })
+  const listSources = async (): Promise<readonly Source[]> => (await sources.list()).map(({ source }) => source)
   return {
     reach,
     keys,
     sources,
-    judge: createJudge(db),
     fetchPackage: createFetchPackage({ reach, keysFor: keys.keysFor }),
+    judge,
+    listSources,
+    findSource: async id => (await listSources()).find(source => source.id === id),
+    syncMany: createSyncMany(sync, format => readerOf(format).atOnce ?? 1),
     async settle() {
       await keys.settle()
       await sources.settle()

@@ -40,7 +40,7 @@ export const SETTINGS = Type.Object(
     sync: section(
       'Daily security synchronisation.',
       { ...schedule(true, 3, 0, 'the security synchronisation'), timezone: TIMEZONE },
-      { edition: 'sync', inert: NO_IMPORT },
+      { edition: 'sync' },
     ),
     sources: toggles('Switches each source of packages, by its key; one that is not named is on.'),
     mirror: section(

@@ -248,7 +248,6 @@ describe('a patch', () => {
     const settings = await open()
     const before = settings.now()
     const change = {
-      sync: { hour: 5 },
       mirror: { enabled: true, sources: { debian: true } },
       versioning: { all: true },
       retention: { audit_days: 30, import_cleanup_days: 5 },
@@ -261,7 +260,6 @@ describe('a patch', () => {
     const { code, facts } = error as { code: string; facts: { key: string; why: string; others: { key: string }[] } }
     expect([code, facts.key, ...facts.others.map(({ key }) => key)]).toEqual([
       'setting_not_available',
-      'sync.hour',
       'mirror.enabled',
       'mirror.sources',
       'versioning',

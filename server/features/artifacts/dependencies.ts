@@ -56,8 +56,8 @@ function answer(
 }
 
 /**
- * Looks each need up in what this repository offers in the same distribution. `missing` means: not here; `upstream` says
- * whether the distribution's own sources have it.
+ * Looks each need up in what this repository offers in the same distribution. `missing` means: not here; `upstream`
+ * says whether the distribution's own sources have it.
  * @throws package_not_found, version_not_found
  */
 export async function resolveDependencies(

@@ -1,5 +1,3 @@
-import { readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { MAKE_ROOM } from '../../core/disk.ts'
 import { bind } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
@@ -9,13 +7,14 @@ import type { Outbox } from '../../db/outbox.ts'
 import type { Layout } from '../../files/layout.ts'
 import type { Spool } from '../../files/spool.ts'
 import { getFormat } from '../../formats/index.ts'
-import { resolverOf } from '../../imports/resolvers.ts'
+import { findResolver } from '../../imports/resolve/resolvers.ts'
 import { createCatalogueOf, type CatalogueDeps } from '../../imports/run/catalogue-of.ts'
 import { createFindElsewhere, type FindElsewhere } from '../../imports/run/elsewhere.ts'
 import { createImportMissing, type ImportMissing } from '../../imports/run/import-missing.ts'
 import { importWork, type ImportDeps } from '../../imports/run/import-work.ts'
 import { createPlanner, type PlannerDeps } from '../../imports/run/plan.ts'
-import type { Reach } from '../../imports/reach/reach.ts'
+import { sweepDownloads } from '../../imports/reach/download.ts'
+import type { FetchPackage } from '../../imports/trust/fetch-package.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { space } from '../../lib/disk-space.ts'
 import { imports } from './contract.ts'
@@ -23,29 +22,16 @@ import type { ImportRouteDeps } from './deps.ts'
 import { importHandlers } from './handlers.ts'
 
 export interface ImportNeeds
-  extends
-    Omit<ImportRouteDeps, 'planner' | 'formatOf'>,
-    Pick<ImportDeps, 'gate' | 'distrust'>,
-    Pick<CatalogueDeps, 'listSources'> {
+  extends Omit<ImportRouteDeps, 'planner' | 'formatOf'>, Pick<ImportDeps, 'gate'>, Pick<CatalogueDeps, 'listSources'> {
   readonly settings: ImportDeps['settings'] & PlannerDeps['settings']
   readonly spool: Pick<Spool, 'receive'>
   readonly layout: Layout
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
-  readonly reach: Pick<Reach, 'download'>
+  readonly fetchPackage: FetchPackage
   readonly clock: Clock
 }
 
 const MB = 1024 ** 2
-const KEPT_MS = 24 * 60 * 60 * 1000
-
-/** Removes what nothing was written to for a day. */
-async function removeOld(folder: string, now: number): Promise<void> {
-  for (const name of await readdir(folder).catch(() => [])) {
-    const path = join(folder, name)
-    const there = await stat(path).catch(() => undefined)
-    if (there !== undefined && there.mtimeMs < now - KEPT_MS) await rm(path, { force: true, recursive: true })
-  }
-}
 
 /** What others use of imports. */
 export interface ImportsFeature extends Feature, Pick<ImportRouteDeps, 'planner'> {
@@ -55,9 +41,9 @@ export interface ImportsFeature extends Feature, Pick<ImportRouteDeps, 'planner'
 
 /** Imports: packages of other repositories with what they need, groups of them. */
 export function composeImports(needs: ImportNeeds): ImportsFeature {
-  const { db, layout, outbox, reach, settings, clock } = needs
+  const { db, layout, outbox, fetchPackage, settings, clock } = needs
   const catalogue = createCatalogueOf(needs)
-  const planner = createPlanner({ ...needs, catalogue, formatOf: getFormat, resolverOf })
+  const planner = createPlanner({ ...needs, catalogue, formatOf: getFormat, resolverOf: findResolver })
   /** A file lies twice while it goes through the gate. */
   async function needRoom(bytes: number): Promise<void> {
     const { freeBytes } = await space(layout.root)
@@ -76,7 +62,7 @@ export function composeImports(needs: ImportNeeds): ImportsFeature {
     formatOf: getFormat,
     plan: planner.plan,
     download: (source, { path, size, digests, controlSha1 }, { signal }) =>
-      reach.download(source, { path, size, digests, controlSha1 }, { folder: layout.imports, signal }),
+      fetchPackage(source, { path, size, digests, controlSha1 }, { folder: layout.imports, signal }),
     needRoom,
     async publish(codename) {
       await outbox.owe(db, `publish:${codename}`)
@@ -95,7 +81,7 @@ export function composeImports(needs: ImportNeeds): ImportsFeature {
         id: 'import-files',
         name: 'Remove half files of imports that nobody goes on with',
         when: () => '40 * * * *',
-        run: () => removeOld(layout.imports, clock.now().getTime()),
+        run: () => sweepDownloads(layout.imports, clock.now()),
       },
     ],
   }

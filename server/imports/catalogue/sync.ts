@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FormatId } from '../../core/identity.ts'
@@ -152,6 +152,7 @@ export function createSync(deps: SyncDeps): Sync {
     const held = await findHeld(db, source.id)
     const scope = scopeOf(source, LAYOUT)
     if (held?.sha256 === root.sha256 && held.scope === scope) return undefined
+    await mkdir(deps.incoming, { recursive: true, mode: 0o750 })
     const folder = await mkdtemp(join(deps.incoming, 'catalogue-'))
     try {
       const found = await readNew(deps, { source, root, held, reached, folder, options })

@@ -50,7 +50,6 @@ async function begin(): Promise<void> {
         await writeFile(path, files.get(item.identity.name) ?? Buffer.alloc(0))
         return path
       },
-      distrust: async () => undefined,
       needRoom: async () => undefined,
       publish: async codename => void published.push(codename),
     }),

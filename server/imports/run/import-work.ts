@@ -70,10 +70,8 @@ export interface ImportDeps {
   readonly findSource: (id: number) => Promise<Source | undefined>
   /** Resolves what is asked for. @throws import_unknown, catalogue_empty */
   readonly plan: (request: ImportRequest, signal: AbortSignal) => Promise<ImportPlan>
-  /** Fetches a file of a source whole and checked, and gives its path. */
+  /** Fetches a file of a source, whole and checked, also its own signature where that is needed. Gives its path. */
   readonly download: (source: Source, item: Item, options: DownloadOptions) => Promise<string>
-  /** Why a package of a source with an unsigned root is not trusted; undefined where it is. */
-  readonly distrust: (source: Source, item: Item, path: string) => Promise<string | undefined>
   /** @throws import_no_room */
   readonly needRoom: (bytes: number) => Promise<void>
   /** Asks for the publication that many packages owe together, now. */
@@ -81,6 +79,15 @@ export interface ImportDeps {
 }
 
 export interface DownloadOptions {
+  readonly signal: AbortSignal
+}
+
+/** How a package passes the gate. */
+interface How {
+  readonly actor: Actor
+  readonly group: string
+  /** Why it waits for a person whatever the gate finds. */
+  readonly heldFor: string | undefined
   readonly signal: AbortSignal
 }
 
@@ -135,7 +142,7 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
   /** One file through the gate. @throws the signal's reason */
   async function admit(
     fetched: FetchedItem & { readonly path: string },
-    { actor, heldFor, signal }: { actor: Actor; heldFor: string | undefined; signal: AbortSignal },
+    { actor, group, heldFor, signal }: How,
   ): Promise<End> {
     const { item, path } = fetched
     const distribution = repositories.seenBy(ALL_SEEING).get(item.codename)
@@ -152,6 +159,7 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
         format: formatOf(item.format),
         distribution,
         from: `source:${item.sourceKey}`,
+        imported: { method: 'internet', group },
         actor,
         publishWithinMs: PUBLISH_WITHIN_MS,
         ...(item.component !== undefined && distribution.components.includes(item.component)
@@ -170,15 +178,10 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
     return state === 'added' ? { state } : { state, why: whyNot(changed) }
   }
 
-  async function bring(
-    fetched: FetchedItem,
-    { source, ...how }: { source: Source; actor: Actor; heldFor: string | undefined; signal: AbortSignal },
-  ): Promise<End> {
-    const { item, path } = fetched
+  async function bring(fetched: FetchedItem, how: How): Promise<End> {
+    const { path } = fetched
     if (path === undefined) return { state: 'failed', why: fetched.why }
     try {
-      const why = await deps.distrust(source, item, path)
-      if (why !== undefined) return { state: 'failed', why }
       return await admit({ ...fetched, path }, how)
     } catch (error) {
       how.signal.throwIfAborted()
@@ -190,7 +193,11 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
     }
   }
 
-  async function importAll(run: Run<{ planned: string[] }>, items: readonly Item[], actor: Actor): Promise<void> {
+  async function importAll(
+    run: Run<{ planned: string[] }>,
+    items: readonly Item[],
+    { request: { group }, actor }: { readonly request: ImportRequest; readonly actor: Actor },
+  ): Promise<void> {
     const states = new Map<number, ItemState>(items.map(({ seq, state }) => [seq, state]))
     const lackOfItem = lackOf(items, states)
     const waiting = items.filter(({ state }) => state === 'waiting')
@@ -221,7 +228,7 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
       // what it needs is decided before it is; in a cycle something is first
       await Promise.all(item.needs.flatMap(seq => (seq < item.seq ? (ending.get(seq) ?? []) : [])))
       if (item.isRoot) await Promise.all(ending.values())
-      const how = { actor, heldFor: lackOfItem(item), signal: run.signal, source: await sourceOf(item) }
+      const how = { actor, group, heldFor: lackOfItem(item), signal: run.signal }
       const work = bring(one, how).then(result => end(item, result))
       ending.set(item.seq, work)
       const settle = (): boolean => ending.delete(item.seq)
@@ -249,7 +256,7 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
       await deps.needRoom(items.filter(one => one.state === 'waiting').reduce((sum, { size }) => sum + size, 0))
       const { ip } = request
       try {
-        await importAll(run, items, { name: run.by, ...(ip === undefined ? {} : { ip }) })
+        await importAll(run, items, { request, actor: { name: run.by, ...(ip === undefined ? {} : { ip }) } })
       } finally {
         await deps.publish(request.codename as Codename)
       }

@@ -1,0 +1,170 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ImportReply, ResolveReply } from '../../server/features/imports/contract.ts'
+import { createAptRoot } from '../support/apt.ts'
+import { startDaemon, type Daemon } from '../support/daemon.ts'
+import { buildDeb, type DebSpec } from '../support/packages.ts'
+import { lacking } from '../support/tools.ts'
+import { createVendorKey, type VendorKey } from '../support/upstream/key.ts'
+import { serveUpstream, type Upstream } from '../support/upstream/serve.ts'
+import { writeAptTree } from '../support/upstream/trees.ts'
+
+const noApt = lacking('apt', 'dpkg', 'gpgv', 'gnupg').length > 0
+
+let it: Daemon
+let folder: string
+let upstream: Upstream
+let key: VendorKey
+let admin: string
+
+const deb = (name: string, depends = '', more: Partial<DebSpec> = {}): DebSpec => ({
+  name,
+  version: '1.0',
+  fields: depends === '' ? {} : { Depends: depends },
+  ...more,
+})
+const PACKAGES = [
+  deb('app', 'libapp (>= 1.0), mail-agent'),
+  deb('libapp', 'libbase'),
+  deb('libbase'),
+  deb('postbox', 'libbase', { fields: { Depends: 'libbase', Provides: 'mail-agent' } }),
+  deb('broken', 'nowhere (>= 3)'),
+  deb('cut', 'libbase'),
+  deb('needs-cut', 'cut'),
+]
+
+const call = <Body = Record<string, unknown>>(method: string, path: string, body?: object) =>
+  it.call<Body>(method, path, { token: admin, ...(body === undefined ? {} : { body }) })
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gh-import-'))
+  ;[it, key] = await Promise.all([startDaemon(), createVendorKey()])
+  admin = await it.setupAdmin()
+  expect((await call('POST', '/distributions/init', {})).status).toBe(200)
+  await writeAptTree(folder, PACKAGES, { key, date: new Date(Date.now() - 60_000) })
+  upstream = await serveUpstream(folder)
+  const settings = {
+    notifications: { allow_private_hosts: '127.0.0.1' },
+    import: { base: 'none' },
+    sources: { 'bookworm': false, 'bookworm-updates': false, 'bookworm-security': false },
+  }
+  expect((await call('PATCH', '/settings/', settings)).status).toBe(200)
+})
+afterAll(async () => {
+  await Promise.all([it.close(), upstream.close()])
+  await rm(folder, { recursive: true, force: true })
+})
+
+const fates = ({ packages }: ImportReply): string[] => packages.map(({ name, status }) => `${name} ${status}`).sort()
+const resolve = async (name: string): Promise<ResolveReply> =>
+  (await call<ResolveReply>('GET', `/import/resolve/${name}?distribution=bookworm`)).body
+const fetchNow = (body: object) => call<ImportReply>('POST', '/import/fetch', { distribution: 'bookworm', ...body })
+
+describe('packages of another repository', () => {
+  test('are unknown until its catalogue was synchronised', async () => {
+    const early = await call('POST', '/import/fetch', { package: 'app', distribution: 'bookworm' })
+    expect([early.status, early.body.code]).toEqual([424, 'catalogue_empty'])
+    expect((await call('POST', '/import/keys', { public_key: key.publicKey })).status).toBe(201)
+    const wish = { name: 'Elsewhere', type: 'apt', url: upstream.url, distribution: 'bookworm' }
+    const keys = [key.fingerprint]
+    expect((await call('POST', '/import/sources', { ...wish, architectures: ['amd64'], keys })).status).toBe(201)
+    const synced = await it.call('POST', '/import/sources/elsewhere/sync', { token: admin })
+    expect(synced.text).toContain('"count":7')
+    const found = await call<{ results: { name: string }[] }>('GET', '/import/search?q=app')
+    expect(found.body.results.map(({ name }) => name)).toEqual(['app', 'libapp'])
+  })
+
+  test('are resolved with all they need, each after what it needs', async () => {
+    const answer = await resolve('app')
+    expect(answer.packages.map(({ name }) => name)).toEqual(['libbase', 'libapp', 'postbox', 'app'])
+    expect(answer.packages.at(-1)).toMatchObject({ is_root: true, needs: [1, 2], source: 'elsewhere' })
+    expect(answer).toMatchObject({ to_download: 4, already_in_repo: 0, unresolved: [], base: 'none' })
+    expect((await resolve('broken')).unresolved).toMatchObject([{ needed_by: 'broken 1.0', group: 'nowhere (>= 3)' }])
+    const missing = await call('GET', '/import/resolve/nothing?distribution=bookworm')
+    expect([missing.status, missing.body.code]).toEqual([404, 'import_unknown'])
+  })
+
+  test('come in with what they need, and clients that know this repository alone install them', async () => {
+    const { status, body } = await fetchNow({ package: 'app', group: 'the-app' })
+    expect([status, body.status, fates(body)]).toEqual([
+      200,
+      'complete',
+      ['app added', 'libapp added', 'libbase added', 'postbox added'],
+    ])
+    const snapshot = await call<{ source: object }>('GET', '/artifacts/app/versions/1.0/snapshot?distribution=bookworm')
+    expect(snapshot.body).toMatchObject({ source: { import_method: 'internet', import_group: 'the-app' } })
+    expect((await resolve('app')).packages.every(one => one.already_in_repo)).toBe(true)
+    if (noApt) return
+    const publicKey = (await it.call('GET', '/repos/gpg.key')).text
+    const root = await createAptRoot({ source: `${it.url}/repos bookworm main`, key: publicKey })
+    try {
+      await expect.poll(async () => (await root.update()).code, { timeout: 60_000 }).toBe(0)
+      await expect.poll(async () => (await root.install('app')).code, { timeout: 60_000 }).toBe(0)
+      expect(await root.installedVersion('postbox')).toBe('1.0')
+    } finally {
+      await root.close()
+    }
+  })
+
+  test('with a need that nobody has are held, and the answer says why', async () => {
+    const { body } = await fetchNow({ name: 'broken' })
+    expect(body).toMatchObject({ status: 'none', packages: [{ name: 'broken', status: 'pending_review' }] })
+    expect(body.packages[0]?.why).toContain('nowhere (>= 3)')
+    const needs = await call<{ install_blocked: boolean; dependencies: { upstream: string }[] }>(
+      'GET',
+      '/artifacts/broken/dependencies?distribution=bookworm',
+    )
+    expect(needs.body).toMatchObject({ install_blocked: true, dependencies: [{ upstream: 'unlisted' }] })
+  })
+
+  test('that are cut on their way hold what needs them; the lines of the job say it', async () => {
+    upstream.rules({ match: /\/cut_1\.0/, fault: 'flip' })
+    const streamed = await it.call('POST', '/import/fetch', {
+      token: admin,
+      body: { package: 'needs-cut', distribution: 'bookworm' },
+      headers: { Accept: 'text/event-stream' },
+    })
+    upstream.rules()
+    expect(streamed.text).toMatch(/^data: error\|cut 1\.0 \(amd64\) failed: /m)
+    expect(streamed.text).toMatch(/^data: warning\|needs-cut 1\.0 \(amd64\) is held for review: It needs cut 1\.0/m)
+    expect(streamed.text.endsWith('data: done|DONE\n\n')).toBe(true)
+    // the next try brings what was cut
+    expect(fates((await fetchNow({ package: 'cut' })).body)).toContain('cut added')
+  })
+
+  test('that an upload lacks are imported with it where it asks for that', async () => {
+    await call('DELETE', '/import/groups/the-app?packages=true')
+    const form = new FormData()
+    form.append('distribution', 'bookworm')
+    form.append('resolve', 'true')
+    const own = await buildDeb({ name: 'own', version: '1.0', fields: { Depends: 'libapp, nothing-like-it' } })
+    form.append('file', new Blob([new Uint8Array(own)]), 'own_1.0_amd64.deb')
+    const sent = await it.call<{ dependencies_import: { job_id: string } }>('POST', '/upload/', {
+      token: admin,
+      body: form,
+    })
+    expect(sent.body).toMatchObject({ status: 'published' })
+    expect(sent.body.dependencies_import).toEqual({
+      job_id: expect.any(String),
+      packages: ['libapp'],
+      unlisted: ['nothing-like-it'],
+    })
+    const job = `/jobs/${sent.body.dependencies_import.job_id}`
+    await expect.poll(async () => (await call(`GET`, job)).body.status, { timeout: 60_000 }).toBe('done')
+    expect(JSON.stringify((await call('GET', job)).body.result)).toContain('libapp')
+  })
+
+  test('go with their group, but for what others need', async () => {
+    expect((await fetchNow({ package: 'app', group: 'again' })).body.status).toBe('complete')
+    const { groups } = (await call<{ groups: { name: string; asked: string[] }[] }>('GET', '/import/groups')).body
+    expect(groups.find(({ name }) => name === 'again')).toMatchObject({ asked: ['app'], distribution: 'bookworm' })
+    const gone = await call<{ removed: string[]; kept: { package: string; why: string }[] }>(
+      'DELETE',
+      '/import/groups/again?packages=true',
+    )
+    expect(gone.body.removed).toContain('app 1.0 (amd64)')
+    expect((await call('DELETE', '/import/groups/again')).body).toMatchObject({ code: 'import_group_not_found' })
+  })
+})

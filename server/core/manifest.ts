@@ -131,8 +131,8 @@ export type PackageKind = (typeof PACKAGE_KINDS)[number]
 
 /** How a version came that nobody uploaded. */
 export interface Imported {
-  /** `adopted`: from a tree that lay on this machine. */
-  readonly method: 'internet' | 'adopted'
+  /** `directory`: from a source that is a directory of this machine; `adopted`: the whole tree of another tool. */
+  readonly method: 'internet' | 'directory' | 'adopted'
   /** What came together has the same one. */
   readonly group: string
 }

@@ -143,7 +143,7 @@ describe('packages of another repository', () => {
     form.append('file', new Blob([new Uint8Array(own)]), 'own_1.0_amd64.deb')
     const sent = await it.call<{ dependencies_import: { job_id: string } }>('POST', '/upload/', {
       token: admin,
-      body: form,
+      form,
     })
     expect(sent.body).toMatchObject({ status: 'published' })
     expect(sent.body.dependencies_import).toEqual({

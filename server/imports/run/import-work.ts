@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import type { Actor } from '../../catalog/change.ts'
 import { fail, isRefusal } from '../../core/errors.ts'
 import { sha256, type Codename } from '../../core/identity.ts'
-import type { State } from '../../core/manifest.ts'
+import type { Imported, State } from '../../core/manifest.ts'
 import type { Repositories } from '../../core/repository.ts'
 import type { Run, WorkKind } from '../../core/work.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
@@ -82,10 +82,12 @@ export interface DownloadOptions {
   readonly signal: AbortSignal
 }
 
+const METHOD_OF = { http: 'internet', tree: 'directory' } as const
+
 /** How a package passes the gate. */
 interface How {
   readonly actor: Actor
-  readonly group: string
+  readonly imported: Imported
   /** Why it waits for a person whatever the gate finds. */
   readonly heldFor: string | undefined
   readonly signal: AbortSignal
@@ -142,7 +144,7 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
   /** One file through the gate. @throws the signal's reason */
   async function admit(
     fetched: FetchedItem & { readonly path: string },
-    { actor, group, heldFor, signal }: How,
+    { actor, imported, heldFor, signal }: How,
   ): Promise<End> {
     const { item, path } = fetched
     const distribution = repositories.seenBy(ALL_SEEING).get(item.codename)
@@ -159,7 +161,7 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
         format: formatOf(item.format),
         distribution,
         from: `source:${item.sourceKey}`,
-        imported: { method: 'internet', group },
+        imported,
         actor,
         publishWithinMs: PUBLISH_WITHIN_MS,
         ...(item.component !== undefined && distribution.components.includes(item.component)
@@ -228,7 +230,8 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
       // what it needs is decided before it is; in a cycle something is first
       await Promise.all(item.needs.flatMap(seq => (seq < item.seq ? (ending.get(seq) ?? []) : [])))
       if (item.isRoot) await Promise.all(ending.values())
-      const how = { actor, group, heldFor: lackOfItem(item), signal: run.signal }
+      const imported: Imported = { method: METHOD_OF[sources.get(item.sourceId)?.kind ?? 'http'], group }
+      const how = { actor, imported, heldFor: lackOfItem(item), signal: run.signal }
       const work = bring(one, how).then(result => end(item, result))
       ending.set(item.seq, work)
       const settle = (): boolean => ending.delete(item.seq)

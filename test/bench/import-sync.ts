@@ -10,9 +10,10 @@ import { createSync } from '../../server/imports/catalogue/sync.ts'
 import type { Source } from '../../server/imports/source.ts'
 import { getFormat } from '../../server/formats/index.ts'
 import type { TrustedKeys } from '../../server/signing/trusted-keys.ts'
+import { aptTree, fetchFrom, type IndexTree } from '../support/index-trees.ts'
 import { fetchBelow, machineKeys, machineSuites, type MachineSuite } from '../support/machine-archive.ts'
 
-/** The log of what PostgreSQL wrote, in bytes from its beginning. */
+/** How much PostgreSQL wrote to its log, in bytes from its beginning. */
 async function walOf(db: Db): Promise<number> {
   const row = await db.first<{ n: string }>(`select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::text as n`)
   return Number(row?.n)
@@ -118,6 +119,40 @@ async function measure({ db, folder, keys }: Bench, source: Source, label: strin
   return { result, files }
 }
 
+/** An index as large as bookworm's, of which one package in so many has another version. */
+function madeIndex(every: number): Promise<IndexTree> {
+  const entries = Array.from({ length: 63_440 }, (_, n) => ({
+    name: `package-${n}`,
+    version: n % every === 0 ? '2.0-1' : '1.0-1',
+    fields: {
+      'Section': 'misc',
+      'Priority': 'optional',
+      'Homepage': `https://package-${n}.example/`,
+      'Installed-Size': String(n % 9_000),
+      'Depends':
+        Array.from({ length: n % 11 }, (_, d) => `package-${(n * 7 + d) % 63_440} (>= 1.${d})`).join(', ') || 'libc6',
+      'Tag': `role::program, use::${n % 13}, implemented-in::c, interface::commandline, scope::utility, works-with::text`,
+      'Description-md5': String(n).padStart(32, '0'),
+      'Filler': 'x'.repeat(150 + (n % 200)),
+      ...(n % 3 === 0 ? { Provides: `virtual-${n % 999} (= 1)` } : {}),
+    },
+  }))
+  return aptTree({ suite: 'made', components: { main: entries } })
+}
+
+/** What a hundredth of changes costs. */
+async function measureChanges(bench: Bench): Promise<void> {
+  const place = { url: 'http://made.example/', suite: 'made', components: ['main'], arch: 'amd64' }
+  const source = { ...(await addSource(bench.db, place)), signed: false }
+  for (const [label, every] of [
+    ['first', Infinity],
+    ['1 % changed', 100],
+  ] as const) {
+    const tree = await madeIndex(every)
+    await measure(bench, source, label, () => fetchFrom(() => tree))
+  }
+}
+
 /** `npm run bench import-sync`: the suites that this machine's apt reads. */
 export async function run(): Promise<boolean> {
   const suites = machineSuites()
@@ -139,6 +174,7 @@ export async function run(): Promise<boolean> {
       const again = await measure(bench, source, 'unchanged')
       within &&= again.files.length === 1 && !again.result.changed
     }
+    await measureChanges(bench)
     console.log(`most memory of this process: ${Math.round(process.resourceUsage().maxRSS / 1024)} MB`)
     return within
   } finally {

@@ -8,6 +8,7 @@ const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
   'contents': () => import('./contents.ts'),
   'downloads': () => import('./downloads.ts'),
   'gate': () => import('./gate.ts'),
+  'import-primary': () => import('./import-primary.ts'),
   'import-search': () => import('./import-search.ts'),
   'import-sync': () => import('./import-sync.ts'),
   'match': () => import('./match.ts'),

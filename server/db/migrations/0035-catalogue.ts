@@ -72,6 +72,9 @@ export const catalogue: Migration = {
     );
     create index import_name_prefix on import_name (lower(name) text_pattern_ops);
     create index import_name_part on import_name using gin (lower(name) gin_trgm_ops);
+    -- short names come first, and there are few of them
+    create index import_name_prefix_short on import_name (lower(name) text_pattern_ops) where length(name) <= 12;
+    create index import_name_part_short on import_name using gin (lower(name) gin_trgm_ops) where length(name) <= 12;
     create index import_name_words on import_name using gin (to_tsvector('english', summary));
 
     -- names go with their source

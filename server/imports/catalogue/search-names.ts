@@ -29,6 +29,7 @@ interface Tier {
   /** What a name of this tier has, and one of an earlier tier has not: it is not found twice. */
   readonly where: string
   readonly fromLetters: number
+  readonly toLetters?: number
 }
 
 // $1 the query in lower case, $2 the same for LIKE, $3 sources, $4 format, $5 limit
@@ -37,9 +38,9 @@ const INSIDE = `lower(name) like '%' || $2 || '%'`
 // a beginning of one letter has a third of all names: those of up to twelve have indexes of their own
 const TIERS: readonly Tier[] = [
   // of the names that begin so, the shortest is the name itself
-  { where: `${BEGINS} and length(name) <= 12`, fromLetters: 0 },
+  { where: `${BEGINS} and length(name) <= 12`, fromLetters: 0, toLetters: 12 },
   { where: `${BEGINS} and length(name) > 12`, fromLetters: 0 },
-  { where: `${INSIDE} and not ${BEGINS} and length(name) <= 12`, fromLetters: LETTERS },
+  { where: `${INSIDE} and not ${BEGINS} and length(name) <= 12`, fromLetters: LETTERS, toLetters: 11 },
   { where: `${INSIDE} and not ${BEGINS} and length(name) > 12`, fromLetters: LETTERS },
   {
     where: `to_tsvector('english', summary) @@ plainto_tsquery('english', $1) and not ${INSIDE}`,
@@ -49,7 +50,7 @@ const TIERS: readonly Tier[] = [
 
 /** One statement for all tiers; one is not looked at where those before it fill the page. */
 function statementFor(letters: number): string {
-  const tiers = TIERS.filter(({ fromLetters }) => letters >= fromLetters)
+  const tiers = TIERS.filter(({ fromLetters, toLetters = Infinity }) => letters >= fromLetters && letters <= toLetters)
   const before = (n: number): string =>
     tiers
       .slice(0, n)

@@ -21,7 +21,7 @@ import {
 import { validation, cve_policy, script_policy, engines, security, clamav, signing } from './security-settings.ts'
 
 const NO_IMPORT = 'this version imports nothing from other repositories; packages come in by upload'
-const TIMEZONE = text('', "Time zone of these hours; empty means the server's.", { maxLength: 100 })
+const TIMEZONE = text('', "Time zone of these hours; empty means the server's.", { maxLength: 100, ...ZONE })
 
 /** The runtime configuration: keys, defaults, bounds and meaning. Source: the specification, "Settings". */
 export const SETTINGS = Type.Object(
@@ -38,8 +38,8 @@ export const SETTINGS = Type.Object(
       key: text('', 'Licence key of the vendor, checked before it is kept.', { secret: true, maxLength: 4_000 }),
     }),
     sync: section(
-      'Daily security synchronisation.',
-      { ...schedule(true, 3, 0, 'the security synchronisation'), timezone: TIMEZONE },
+      'Daily synchronisation of import sources: those in the catalogue, and security updates of what is published here.',
+      { ...schedule(true, 3, 0, 'the synchronisation of import sources'), timezone: TIMEZONE },
       { edition: 'sync' },
     ),
     sources: toggles('Switches each source of packages, by its key; one that is not named is on.'),

@@ -10,7 +10,7 @@ import type { WorkKind } from '../../core/work.ts'
 import type { Db } from '../../db/db.ts'
 import { FORMATS } from '../../formats/index.ts'
 import { createSyncMany } from '../../imports/catalogue/sync-many.ts'
-import { isActive, listSources } from '../../imports/source-list.ts'
+import { createSourceStore } from '../../imports/sources/store.ts'
 import type { Worker } from '../../work/worker.ts'
 import { catalogue } from './contract.ts'
 import { catalogueHandlers, type CatalogueRouteDeps } from './handlers.ts'
@@ -42,18 +42,19 @@ beforeEach(async () => {
   for (const key of Object.keys(trees)) Reflect.deleteProperty(trees, key)
   audited.length = 0
   switches = {}
+  const clock = { now: () => new Date() }
+  const store = createSourceStore({ db, clock, switches: () => switches })
   const common = {
     db,
     formats: FORMATS,
-    isActive: (source: Parameters<typeof isActive>[0]) => isActive(source, switches),
-    sources: () => listSources(db),
+    sources: async () => (await store.list()).map(({ source }) => source),
     audit: { record: async (fact: unknown) => void audited.push(fact) },
   }
   worker = await startWorker(db, [syncWork({ ...common, syncMany: createSyncMany(syncing, () => 2) }) as WorkKind])
   deps = {
     ...common,
     worker,
-    clock: { now: () => new Date() },
+    clock,
     schedule: () => ({ enabled: true, hour: 3, minute: 5, timezone: 'UTC', nextRun: null }),
   }
 })

@@ -1,14 +1,13 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
 import type { WorkKind } from '../../core/work.ts'
-import { isActive } from '../../imports/source-list.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { Worker } from '../../work/worker.ts'
 import { catalogue } from './contract.ts'
 import { catalogueHandlers, type CatalogueRouteDeps } from './handlers.ts'
 import { SYNC, syncWork, type SyncWorkDeps } from './work.ts'
 
-export interface CatalogueNeeds extends Omit<SyncWorkDeps, 'isActive'>, Pick<CatalogueRouteDeps, 'clock'> {
+export interface CatalogueNeeds extends SyncWorkDeps, Pick<CatalogueRouteDeps, 'clock'> {
   readonly settings: Pick<Settings, 'now'>
   readonly worker: Pick<Worker, 'ask' | 'cancel' | 'onMoved' | 'ended'>
   /** When the clock starts a job next. */
@@ -19,16 +18,13 @@ const JOB = 'sync'
 
 /** The upstream catalogue: its routes, its jobs, and the one of the night. */
 export function composeCatalogue({ settings, nextRun, ...needs }: CatalogueNeeds): Feature {
-  const deps: SyncWorkDeps = { ...needs, isActive: source => isActive(source, settings.now().sources) }
-  const { worker, clock } = needs
+  const { worker } = needs
   return {
     routes: bind(catalogue, catalogueHandlers, {
-      ...deps,
-      worker,
-      clock,
+      ...needs,
       schedule: () => ({ ...settings.now().sync, nextRun: nextRun(JOB) }),
     }),
-    work: [syncWork(deps) as WorkKind],
+    work: [syncWork(needs) as WorkKind],
     jobs: [
       {
         id: JOB,

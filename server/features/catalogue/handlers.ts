@@ -5,7 +5,7 @@ import type { Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import { searchCatalogue } from '../../imports/catalogue/search.ts'
 import { heldSources, sourceStates } from '../../imports/catalogue/source-states.ts'
-import { isSeen } from '../../imports/source-list.ts'
+import { isActive, isSeen } from '../../imports/source-rules.ts'
 import type { Source } from '../../imports/source.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Audit } from '../../record/audit.ts'
@@ -135,7 +135,7 @@ async function searched(
     return { sources: distro === undefined || isOfDistro(source, distro) ? [source] : [], isAll: false }
   }
   const seen = await seenSources(deps, viewer)
-  const known = seen.filter(source => held.has(source.id) && deps.isActive(source))
+  const known = seen.filter(source => held.has(source.id) && isActive(source))
   if (known.length === 0) fail('catalogue_empty', {})
   const sources = distro === undefined ? known : known.filter(source => isOfDistro(source, distro))
   return { sources, isAll: sources.length === held.size }
@@ -168,7 +168,7 @@ export const catalogueHandlers: Handlers<typeof catalogue, CatalogueRouteDeps> =
       sources: (await seenSources(deps, viewer)).map(source =>
         sourceView(source, states.get(source.id), {
           word: wordOf(deps.formats, source.format),
-          isActive: deps.isActive(source),
+          isActive: isActive(source),
           now,
         }),
       ),
@@ -177,7 +177,7 @@ export const catalogueHandlers: Handlers<typeof catalogue, CatalogueRouteDeps> =
   'GET /import/sync-schedule': async (deps, { viewer }) => {
     const { enabled, hour, minute, timezone, nextRun } = deps.schedule()
     const at = `${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}`
-    const security = (await seenSources(deps, viewer)).filter(source => source.security && deps.isActive(source))
+    const security = (await seenSources(deps, viewer)).filter(source => source.security && isActive(source))
     return {
       schedule: enabled ? `Every day at ${at}${timezone === '' ? '' : ` (${timezone})`}` : 'Switched off',
       cron: `0 ${minute} ${hour} * * *`,

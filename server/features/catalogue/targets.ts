@@ -1,5 +1,6 @@
 import { fail } from '../../core/errors.ts'
 import type { Format } from '../../formats/format.ts'
+import { isActive } from '../../imports/source-rules.ts'
 import type { Source } from '../../imports/source.ts'
 
 /** What a synchronisation is of, beside the key of one source. */
@@ -8,7 +9,6 @@ export const WIDE_TARGETS = ['all', 'security', 'daily'] as const
 export interface TargetDeps {
   /** Formats by the words that stand for them: `apt`. */
   readonly formats: readonly Pick<Format, 'id' | 'word'>[]
-  readonly isActive: (source: Source) => boolean
 }
 
 /** What a target knows of the installation, for what the clock asks for. */
@@ -32,12 +32,12 @@ export function mustBeTarget(target: string, sources: readonly Source[], { forma
 
 /**
  * The sources of a target. One that is named is synchronised although it is switched off. `daily`: those that are in
- * the catalogue, and security updates of distributions in which something is published: nobody else need be asked at night.
+ * the catalogue, and security updates of distributions in which something is published; nobody else is asked at night.
  */
 export function sourcesOf(
   target: string,
   sources: readonly Source[],
-  { formats, isActive }: TargetDeps,
+  { formats }: TargetDeps,
   { held, codenames }: InUse,
 ): readonly Source[] {
   const active = sources.filter(isActive)

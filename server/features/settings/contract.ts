@@ -111,7 +111,7 @@ export const settings = contract({
     fails: ['no_signing_key'],
   },
   'GET /settings/next-sync': {
-    summary: 'Shows when vulnerability data are fetched next.',
+    summary: 'Shows when the clock synchronises import sources next.',
     access: 'admin',
     reply: Type.Object({
       next_run: OrNull(Time),

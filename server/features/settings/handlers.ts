@@ -29,8 +29,8 @@ function checkLicense(change: Readonly<Record<string, unknown>>, isLicense: Sett
 }
 
 const KEY_URL = '/repos/gpg.key'
-/** The job that fetches vulnerability data; see vulndb/compose.ts. */
-const SYNC_JOB = 'vulndb'
+/** The job that synchronises import sources; see catalogue/compose.ts. */
+const SYNC_JOB = 'sync'
 
 /** With the names that existing clients read. Our keys do not expire: `retires_at` says when one stops signing. */
 const listed = (card: KeyCard) => ({
@@ -107,8 +107,8 @@ export const settingsHandlers: Handlers<typeof settings, SettingsRouteDeps> = {
       job: SYNC_JOB,
       message:
         next === null
-          ? 'Nothing is fetched: security.feeds names no address.'
-          : `Vulnerability data are fetched next at ${next}.`,
+          ? 'The clock synchronises nothing: sync.enabled is off.'
+          : `Import sources are synchronised next at ${next}.`,
     }
   },
   'GET /settings/gpg/export': async ({ keyring }, { query }) => {

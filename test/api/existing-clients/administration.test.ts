@@ -162,20 +162,20 @@ test('signing keys are listed with the names of gpg, and exported where clients 
   expect((await it.call('GET', '/repos/gpg.key')).text).toBe(armored)
 })
 
-test('the next synchronisation is the next run of the job that fetches data', async () => {
-  expect((await ask('GET', '/settings/next-sync')).body).toEqual({
-    next_run: null,
-    status: 'paused',
-    job: 'vulndb',
-    message: 'Nothing is fetched: security.feeds names no address.',
-  })
-  const patched = await ask('PATCH', '/settings/', { security: { feeds: { kev_url: 'http://127.0.0.1:9/kev.json' } } })
-  expect(patched.status).toBe(200)
+test('the next synchronisation is the next run of the job of the clock, unless that is off', async () => {
   const { next_run: next, ...rest } = (await ask('GET', '/settings/next-sync')).body
   expect([next, rest]).toEqual([
     time,
-    { status: 'scheduled', job: 'vulndb', message: `Vulnerability data are fetched next at ${String(next)}.` },
+    { status: 'scheduled', job: 'sync', message: `Import sources are synchronised next at ${String(next)}.` },
   ])
+  expect((await ask('GET', '/import/sync-schedule')).body).toMatchObject({ cron: '0 0 3 * * *', next_run: next })
+  expect((await ask('PATCH', '/settings/', { sync: { enabled: false } })).status).toBe(200)
+  expect((await ask('GET', '/settings/next-sync')).body).toEqual({
+    next_run: null,
+    status: 'paused',
+    job: 'sync',
+    message: 'The clock synchronises nothing: sync.enabled is off.',
+  })
 })
 
 test('retention runs now, for every distribution with a rule', async () => {

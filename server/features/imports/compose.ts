@@ -64,6 +64,11 @@ export function composeImports(needs: ImportNeeds): ImportsFeature {
     download: (source, { path, size, digests, controlSha1 }, { signal }) =>
       fetchPackage(source, { path, size, digests, controlSha1 }, { folder: layout.imports, signal }),
     needRoom,
+    async boundOf({ until, free_gb: leastGb }, bytes) {
+      if (until !== undefined && clock.now().toISOString() >= until) return 'time'
+      if (leastGb === undefined) return undefined
+      return (await space(layout.root)).freeBytes < leastGb * 1024 ** 3 + 2 * bytes ? 'disk' : undefined
+    },
     async publish(codename) {
       await outbox.owe(db, `publish:${codename}`)
       outbox.nudge()

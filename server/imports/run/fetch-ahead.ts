@@ -1,10 +1,17 @@
 import { isRefusal } from '../../core/errors.ts'
 import type { Item } from './planned.ts'
 
-/** A package whose file has come, or not. */
+/** A package whose file has come, or not. `isLeft`: it was not asked for. */
 export type FetchedItem =
-  | { readonly item: Item; readonly path: string }
-  | { readonly item: Item; readonly path: undefined; readonly why: string }
+  | { readonly item: Item; readonly path: string; readonly isLeft?: never }
+  | { readonly item: Item; readonly path: undefined; readonly why: string; readonly isLeft?: true }
+
+export interface FetchOptions {
+  readonly download: (item: Item) => Promise<string>
+  /** Asked before each file, one after the other; once true, nothing more is fetched. */
+  readonly isLeft: (item: Item) => Promise<boolean>
+  readonly signal: AbortSignal
+}
 
 /** So many files are fetched at once, and so many bytes wait at most, so that the gate is never far behind. */
 const FILES = 4
@@ -16,14 +23,16 @@ const BYTES = 2 ** 30
  */
 export async function* fetchAhead(
   items: readonly Item[],
-  download: (item: Item) => Promise<string>,
-  signal: AbortSignal,
+  { download, isLeft, signal }: FetchOptions,
 ): AsyncGenerator<FetchedItem> {
   const under: { readonly size: number; readonly work: Promise<FetchedItem> }[] = []
   let next = 0
+  let over: Promise<boolean> = Promise.resolve(false)
 
   async function fetch(item: Item): Promise<FetchedItem> {
+    over = over.then(async wasOver => wasOver || isLeft(item))
     try {
+      if (await over) return { item, path: undefined, why: '', isLeft: true }
       return { item, path: await download(item) }
     } catch (error) {
       signal.throwIfAborted()

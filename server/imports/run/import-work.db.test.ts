@@ -13,7 +13,14 @@ import { EngineUnavailable } from '../../scanners/scanner.ts'
 import { passGate } from '../../pipeline/gate.ts'
 import type { Worker } from '../../work/worker.ts'
 import type { Source } from '../source.ts'
-import { IMPORT_PACKAGES, importWork, type ImportPlan, type ImportRequest, type ImportResult } from './import-work.ts'
+import {
+  IMPORT_PACKAGES,
+  importWork,
+  type ImportDeps,
+  type ImportPlan,
+  type ImportRequest,
+  type ImportResult,
+} from './import-work.ts'
 import { listGroups } from './groups.ts'
 import type { Planned } from './planned.ts'
 
@@ -28,6 +35,7 @@ let onDownload: (name: string) => Promise<void> | void
 let published: string[]
 let worker: Worker
 let planned: number
+let boundOf: ImportDeps['boundOf']
 
 const source = { id: 1, key: 'elsewhere', format: deb.id } as Source
 const never = new AbortController().signal
@@ -51,6 +59,7 @@ async function begin(): Promise<void> {
         return path
       },
       needRoom: async () => undefined,
+      boundOf: async (bounds, bytes) => boundOf(bounds, bytes),
       publish: async codename => void published.push(codename),
     }),
   ])
@@ -111,6 +120,7 @@ beforeEach(async () => {
   published = []
   planned = 0
   onDownload = () => undefined
+  boundOf = async () => undefined
   plan = { packages: [], unresolved: [] }
   await begin()
 })
@@ -248,6 +258,23 @@ describe('an import', () => {
     expect(fates(result as ImportResult)).toEqual(['aa added', 'bb added', 'cc added'])
     expect(planned).toBe(1)
     expect(await it.rows()).toHaveLength(3)
+  })
+
+  test('that comes to a bound begins no further file, and says what is left', async () => {
+    plan = { packages: await chain(), unresolved: [] }
+    const asked: unknown[] = []
+    boundOf = async (bounds, bytes) => {
+      asked.push([bounds.until, bytes > 0])
+      return asked.length > 2 ? 'time' : undefined
+    }
+    const bounded = { ...request, until: '2026-03-01T10:00:00.000Z' }
+    const { id } = await worker.ask({ kind: IMPORT_PACKAGES, request: bounded, by: 'uma' })
+    const result = (await worker.ended(id, never)).result as ImportResult
+    expect(fates(result)).toEqual(['aa added', 'bb added', 'cc waiting'])
+    expect(result).toMatchObject({ stopped: 'time', counts: { added: 2, failed: 0 } })
+    expect(downloads).toEqual(['aa', 'bb'])
+    expect(asked).toEqual(Array(3).fill(['2026-03-01T10:00:00.000Z', true]))
+    expect(await it.rows()).toHaveLength(2)
   })
 
   test('that is cancelled keeps what has come in; the rest is told as not reached', async () => {

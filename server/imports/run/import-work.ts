@@ -35,7 +35,16 @@ export interface ImportRequest {
   /** The distribution's own base packages are assumed, as its setting says, unless this says otherwise. */
   readonly base?: 'none' | 'minbase' | 'upstream'
   readonly ip?: string
+  /** No file is begun after this moment; what is left over then stays `waiting`. */
+  readonly until?: string
+  /** No file is begun that would leave less than so many GB free on the disk. */
+  readonly free_gb?: number
+  /** The job that asks for it, and the place there: `1f2e3d4c:0`. */
+  readonly part_of?: string
 }
+
+/** The bound that an import came to before its end. */
+export type Bound = 'time' | 'disk'
 
 /** What an import is going to do. */
 export interface ImportPlan {
@@ -49,6 +58,10 @@ export interface ImportResult {
   readonly group: string
   readonly distribution: string
   readonly counts: Readonly<Record<Exclude<ItemState, 'waiting'>, number>>
+  /** Of those that are through. */
+  readonly bytes: number
+  /** Absent: it came to its end. */
+  readonly stopped?: Bound
   readonly packages: readonly {
     readonly name: string
     readonly version: string
@@ -74,6 +87,8 @@ export interface ImportDeps {
   readonly download: (source: Source, item: Item, options: DownloadOptions) => Promise<string>
   /** @throws import_no_room */
   readonly needRoom: (bytes: number) => Promise<void>
+  /** The bound of the request that the next file, of so many bytes, would exceed. */
+  readonly boundOf: (request: Pick<ImportRequest, 'until' | 'free_gb'>, bytes: number) => Promise<Bound | undefined>
   /** Asks for the publication that many packages owe together, now. */
   readonly publish: (codename: Codename) => Promise<void>
 }
@@ -195,11 +210,12 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
     }
   }
 
+  /** @returns the bound that it came to */
   async function importAll(
     run: Run<{ planned: string[] }>,
     items: readonly Item[],
-    { request: { group }, actor }: { readonly request: ImportRequest; readonly actor: Actor },
-  ): Promise<void> {
+    { request, actor }: { readonly request: ImportRequest; readonly actor: Actor },
+  ): Promise<Bound | undefined> {
     const states = new Map<number, ItemState>(items.map(({ seq, state }) => [seq, state]))
     const lackOfItem = lackOf(items, states)
     const waiting = items.filter(({ state }) => state === 'waiting')
@@ -224,13 +240,19 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
       failpoint('import:after-item')
     }
 
-    const fetched = fetchAhead(waiting, async item => deps.download(await sourceOf(item), item, run), run.signal)
+    let bound: Bound | undefined
+    const fetched = fetchAhead(waiting, {
+      download: async item => deps.download(await sourceOf(item), item, run),
+      isLeft: async ({ size }) => (bound ??= await deps.boundOf(request, size)) !== undefined,
+      signal: run.signal,
+    })
     async function take(one: FetchedItem): Promise<void> {
       const { item } = one
+      if (one.isLeft === true) return
       // what it needs is decided before it is; in a cycle something is first
       await Promise.all(item.needs.flatMap(seq => (seq < item.seq ? (ending.get(seq) ?? []) : [])))
       if (item.isRoot) await Promise.all(ending.values())
-      const imported: Imported = { method: METHOD_OF[sources.get(item.sourceId)?.kind ?? 'http'], group }
+      const imported: Imported = { method: METHOD_OF[sources.get(item.sourceId)?.kind ?? 'http'], group: request.group }
       const how = { actor, imported, heldFor: lackOfItem(item), signal: run.signal }
       const work = bring(one, how).then(result => end(item, result))
       ending.set(item.seq, work)
@@ -242,6 +264,7 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
     try {
       for await (const one of fetched) await take(one)
       await Promise.all(ending.values())
+      return bound
     } finally {
       await Promise.allSettled(ending.values())
     }
@@ -258,8 +281,10 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
       const items = await listItems(db, run.id)
       await deps.needRoom(items.filter(one => one.state === 'waiting').reduce((sum, { size }) => sum + size, 0))
       const { ip } = request
+      const actor = { name: run.by, ...(ip === undefined ? {} : { ip }) }
+      let stopped: Bound | undefined
       try {
-        await importAll(run, items, { request, actor: { name: run.by, ...(ip === undefined ? {} : { ip }) } })
+        stopped = await importAll(run, items, { request, actor })
       } finally {
         await deps.publish(request.codename as Codename)
       }
@@ -274,6 +299,8 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
         group: request.group,
         distribution: request.codename,
         counts,
+        bytes: ended.filter(({ state }) => state !== 'waiting').reduce((sum, { size }) => sum + size, 0),
+        ...(stopped === undefined ? {} : { stopped }),
         packages: ended.map(({ identity: { name, version, arch }, isRoot, state, why }) => ({
           ...{ name, version, arch },
           is_root: isRoot,

@@ -182,7 +182,7 @@ export async function call<Key extends keyof Wire>(
 
 /** Opens an event stream. @throws ApiProblem */
 export async function open(
-  key: 'GET /dashboard/events' | 'GET /logs/stream' | 'GET /jobs/{id}/events',
+  key: 'GET /dashboard/events' | 'GET /logs/stream' | 'GET /jobs/{id}/events' | 'POST /import/batch',
   ask: Plain,
 ): Promise<ReadableStream<Uint8Array>> {
   const { body } = await send(key, { ...ask, headers: { accept: 'text/event-stream', ...ask.headers } })

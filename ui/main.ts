@@ -29,6 +29,7 @@ import './styles/screens/engines.css'
 import './styles/screens/audit.css'
 import './styles/screens/logs.css'
 import './styles/screens/jobs.css'
+import './styles/screens/import.css'
 import { mount } from 'svelte'
 import App from './App.svelte'
 

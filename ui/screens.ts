@@ -37,6 +37,7 @@ const SCREENS = {
   review: { title: 'Review queue', icon: 'inbox', key: 'r', group: 'Work', file: 'review/Review.svelte' },
   upload: { title: 'Upload', icon: 'upload', key: 'u', group: 'Work', file: 'upload/Upload.svelte' },
   packages: { title: 'Packages', icon: 'pkg', key: 'p', group: 'Packages', file: 'packages/Packages.svelte' },
+  import: { title: 'Import', icon: 'import', key: 'i', group: 'Packages', file: 'import/Import.svelte' },
   distributions: {
     title: 'Distributions',
     icon: 'layers',

@@ -23,6 +23,7 @@ describe.skipIf(noBrowser !== undefined)('the table of screens', () => {
       'Review queue',
       'Upload',
       'Packages',
+      'Import',
       'Distributions',
       'Downloads',
       'Vulnerabilities',

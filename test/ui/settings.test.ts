@@ -134,9 +134,11 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
       ...[
         'Antivirus data',
         'Signing',
+        'Other repositories',
         'Downloads',
         'Disk',
         'Audit log and imported versions',
+        'Sync',
         'Backup',
         'Inventory',
         'Clock',

@@ -39,6 +39,8 @@ export interface Rule {
   readonly to?: string
   /** Where a cut, a stall or a flip happens, in bytes of the file. Default: in the middle. */
   readonly at?: number
+  /** Nothing is answered before this. */
+  readonly until?: Promise<unknown>
 }
 
 export interface Request {
@@ -172,6 +174,7 @@ export async function serveUpstream(
     const used = rules.find(({ rule, left }) => left > 0 && matches(rule, path))
     if (used !== undefined) used.left--
     const rule = used?.rule ?? { match: '' }
+    await rule.until
     const file = join(rule.dir ?? dir, path)
     const bytes = await readFile(file).catch(() => undefined)
     if (bytes === undefined && !['status', 'redirect', 'hang', 'reset', 'portal'].includes(rule.fault ?? ''))

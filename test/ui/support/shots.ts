@@ -6,6 +6,7 @@ import { generateSync } from 'otplib/functional'
 import type { Browser, Page } from 'playwright-core'
 import { axeProblems, dropFiles, launch, openPage, tooWide } from './browser.ts'
 import { showMachines } from './machines.ts'
+import { importShots, seedImports } from './import-shots.ts'
 import { ADVISORIES, BOSS, SETUP_TOKEN, deb, startInstance, type Instance } from './instance.ts'
 
 // axe runs where it says so: it is what takes the time
@@ -18,7 +19,7 @@ const LOOKS = [
 const [out = '/tmp/shots', only = ''] = process.argv.slice(2)
 mkdirSync(out, { recursive: true })
 
-interface Shot {
+export interface Shot {
   readonly name: string
   readonly at?: string
   readonly who?: string | null
@@ -617,6 +618,7 @@ const SHOTS: readonly Shot[] = [
   },
   { name: 'inventory-rules', at: '#/inventory', before: showMachines, act: press('Rules') },
   { name: 'inventory-community', at: '#/inventory', before: community },
+  ...importShots,
   { name: 'health', at: '#/health' },
   { name: 'menu', at: '#/health', act: page => page.locator('.who').click() },
   { name: 'keys', at: '#/review', act: page => page.keyboard.press('?') },
@@ -646,11 +648,14 @@ const SHOTS: readonly Shot[] = [
 
 const instance = await startInstance()
 const browser = await launch()
+let vendors: Awaited<ReturnType<typeof seedImports>> | undefined
 try {
   await wizard(browser, instance)
   await instance.seed()
+  if (wanted('import')) vendors = await seedImports(instance)
   for (const shot of SHOTS) await shoot(browser, instance, shot)
 } finally {
   await browser.close()
   await instance.stop()
+  await vendors?.close()
 }

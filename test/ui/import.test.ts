@@ -1,0 +1,143 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ADMIN } from '../support/daemon.ts'
+import { noBrowser } from './support/browser.ts'
+import { people } from './support/people.ts'
+import { settled } from './support/visits.ts'
+import { startVendors, type Vendors } from './support/vendors.ts'
+
+const DAY_MS = 86_400_000
+
+describe.skipIf(noBrowser !== undefined)('import in the console', () => {
+  let page: Page
+  let admin: string
+  let vendors: Vendors
+  const team = people(stage => {
+    ;({ page, admin } = stage)
+  })
+  const { asAdmin, signIn, addUser, isFine } = team
+  const button = (name: string | RegExp) => page.getByRole('button', { name }).first()
+  const basket = () => page.getByRole('complementary', { name: 'Basket' })
+  const drawer = (name: string) => page.getByRole('complementary', { name })
+  const go = (at: string) => page.goto(`${team.daemon.url}/${at}`)
+  const find = (words: string) => page.getByLabel('Search all sources').fill(words)
+  const get = async <T>(path: string): Promise<T> => (await team.daemon.call<T>('GET', path, { token: admin })).body
+  /** The lines of the tree as `level name`. */
+  const tree = () =>
+    page
+      .getByRole('treeitem')
+      .evaluateAll(lines =>
+        lines.map(line => `${line.getAttribute('aria-level')} ${line.querySelector('b')?.textContent ?? ''}`),
+      )
+
+  beforeAll(async () => {
+    const login = await team.daemon.call<{ access_token: string }>('POST', '/auth/token', { body: ADMIN })
+    const token = login.body.access_token
+    await team.daemon.call('POST', '/distributions/init', { token, body: { codename: 'bookworm' } })
+    vendors = await startVendors(async (method, path, body) => {
+      const { status, text } = await team.daemon.call(method, path, { token, body })
+      if (status >= 400) throw new Error(`${path}: ${text}`)
+    })
+    await addUser('rui', 'reader')
+  })
+  afterAll(() => vendors?.close())
+
+  test('the first sync is a button; then a package is found, shows what it brings, is imported and removed', async () => {
+    await asAdmin('#/import?for=bookworm')
+    await page.getByText('Nothing was synchronised yet').waitFor()
+    await isFine()
+    await button('Run first sync').click()
+    await page.getByText('What shall come in?').waitFor()
+    await find('postgres')
+    const found = page.getByRole('region', { name: 'Search results' })
+    await found.getByText('front-end programs for PostgreSQL 15').waitFor()
+    await button(/^Add postgresql-15 /).press('Enter')
+
+    await page.getByRole('treeitem').nth(5).waitFor()
+    expect(await tree()).toEqual([
+      '1 postgresql-15',
+      '2 postgresql-client-15',
+      '3 libpq5',
+      '3 postgresql-client-common',
+      '2 postgresql-common',
+      '2 libicu72',
+    ])
+    expect(await page.getByRole('treeitem', { name: /libpq5/ }).innerText()).toMatch(
+      /15\.15-0\+deb12u1\s+new\s+\d+ bytes/,
+    )
+    await page.getByRole('treeitem').first().focus()
+    await page.keyboard.press('ArrowLeft')
+    expect(await tree()).toEqual(['1 postgresql-15'])
+    await page.keyboard.press('ArrowRight')
+    await isFine()
+
+    let answer = (): void => undefined
+    const until = new Promise<void>(resolve => {
+      answer = resolve
+    })
+    vendors.upstream.rules({ match: /libicu72.*\.deb$/, until })
+    await button('Import 6 packages').click()
+    await basket().getByRole('heading', { name: 'Importing postgresql-15' }).waitFor()
+    await basket().getByRole('progressbar', { name: 'Progress of the import' }).waitFor()
+    await go('#/packages')
+    await page.getByRole('link', { name: '1 job open' }).waitFor()
+    answer()
+    await page.getByText('All that was asked for is served.').waitFor()
+    await go('#/import?for=bookworm')
+    await basket().getByText('6 published').waitFor()
+    await isFine()
+
+    await basket().getByRole('link', { name: 'The group' }).click()
+    const group = drawer('postgresql-15-bookworm')
+    await group.getByText('6 packages', { exact: false }).waitFor()
+    await isFine()
+    await group.getByRole('button', { name: 'Remove' }).click()
+    const asked = page.getByRole('dialog')
+    await asked.getByLabel('Remove its packages, too').check()
+    await asked.getByRole('button', { name: 'Remove group and packages' }).click()
+    await page.getByText('Nothing was imported yet').waitFor()
+    const { items } = await get<{ items: object[] }>('/artifacts/?distribution=bookworm')
+    expect(items).toEqual([])
+  })
+
+  test('what no source has is said where it stands in the tree, with a way to look further', async () => {
+    await asAdmin('#/import?for=bookworm&q=plpython')
+    await button(/^Add postgresql-plpython3-15 /).click()
+    await basket().getByText('postgresql-plpython3-15 15.14-0+deb12u1 needs libpython3.11.').waitFor()
+    expect(await page.getByRole('treeitem', { name: /libpython3\.11/ }).innerText()).toContain('not found')
+    await isFine()
+    await basket().getByRole('button', { name: 'Search “libpython3.11” everywhere' }).click()
+    await page.getByText('No source lists “libpython3.11”').waitFor()
+  })
+
+  test('a source that answers with an older state shows its word, what stands, and who may accept it', async () => {
+    await vendors.renew(new Date(Date.now() - 40 * DAY_MS))
+    await asAdmin('#/import?tab=sources')
+    await page.getByRole('row', { name: /Debian 12 security/ }).waitFor()
+    await button('Sync Debian 12 security').click()
+    await page.getByRole('row', { name: /Older than before/ }).waitFor()
+    await isFine()
+    await page.getByRole('link', { name: 'Debian 12 security' }).click()
+    await drawer('Debian 12 security').getByText('stays in use', { exact: false }).waitFor()
+    await isFine()
+    await button('Accept the older state once').click()
+    const asked = page.getByRole('dialog')
+    await asked.getByRole('textbox').fill('The vendor took a release back, says their list.')
+    await asked.getByRole('button', { name: /^Accept/ }).click()
+    await drawer('Debian 12 security').getByText('In step').waitFor()
+    const { sources } = await get<{ sources: { source_id: string; state: string }[] }>('/import/sync-status')
+    expect(sources.find(({ source_id: key }) => key === 'bookworm-security')?.state).toBe('ok')
+  })
+
+  test('a reader may look for packages, and is told why nothing can be imported or changed', async () => {
+    await signIn('rui', '#/import?for=bookworm&q=curl')
+    await button(/^Add curl /).click()
+    await page.getByRole('treeitem').first().waitFor()
+    expect(await button(/^Import \d/).getAttribute('aria-disabled')).toBe('true')
+    await go('#/import?tab=sources')
+    await page.getByRole('row', { name: /Debian 12 security/ }).waitFor()
+    await settled(page)
+    expect(await button('Add source').getAttribute('aria-disabled')).toBe('true')
+    await isFine()
+  })
+})

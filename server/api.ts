@@ -9,6 +9,7 @@ import { mfa } from './features/auth/mfa/contract.ts'
 import { sessions } from './features/auth/sessions/contract.ts'
 import { apiTokens } from './features/auth/tokens/contract.ts'
 import { backups } from './features/backups/contract.ts'
+import { bundles } from './features/bundles/contract.ts'
 import { catalogue } from './features/catalogue/contract.ts'
 import { contents } from './features/contents/contract.ts'
 import { dashboard } from './features/dashboard/contract.ts'
@@ -61,6 +62,7 @@ export const api = {
   ...jobs,
   ...adoption,
   ...backups,
+  ...bundles,
   ...disk,
   ...logs,
   ...support,

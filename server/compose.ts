@@ -17,6 +17,7 @@ import { composeAudit } from './features/audit/compose.ts'
 import { composeAuth } from './features/auth/compose.ts'
 import { hashPassword } from './features/auth/accounts/passwords.ts'
 import { composeBackups } from './features/backups/compose.ts'
+import { composeBundles } from './features/bundles/compose.ts'
 import { readFacts } from './features/backups/store.ts'
 import { composeCatalogue } from './features/catalogue/compose.ts'
 import { composeContentsRoutes } from './features/contents/compose.ts'
@@ -167,18 +168,17 @@ function composeObserving(
 }
 
 /** What is known of packages, and decided about them. */
-function composeJudging({ clamd }: Env, base: Foundation, verbs: Verbs): readonly Feature[] {
+function composeJudging(base: Foundation, verbs: Verbs, signatures: Feature): readonly Feature[] {
   const { vulndb, scanning, packages, sbom, review } = verbs
-  const { scanners, antivirus } = scanning
   const { catalog } = packages
   return [
     composePolicy(base),
-    composeAntivirus({ ...base, antivirus, clamd }),
+    signatures,
     composeReviewRoutes({ ...base, ...review, catalog }),
     composeSupplierVex({ ...base, ...review, catalog }),
     composeVulnerabilities({ ...base, catalog }),
     composeReport({ ...base, engines: scanning.statuses }),
-    composeEngines({ ...base, vulndb, scanners }),
+    composeEngines({ ...base, vulndb, ...scanning }),
     composeSbomRoutes({ ...base, bills: sbom.bills }),
   ]
 }
@@ -228,9 +228,17 @@ function composeImporting(
   env: Env,
   base: Foundation,
   verbs: Verbs,
-  { active, nextRun }: { readonly active: ReadonlySet<FormatId>; readonly nextRun: (id: string) => string | null },
+  {
+    active,
+    nextRun,
+    signatures,
+  }: {
+    readonly active: ReadonlySet<FormatId>
+    readonly nextRun: (id: string) => string | null
+    readonly signatures: ReturnType<typeof composeAntivirus>
+  },
 ) {
-  const { upstreams, packages, gate } = verbs
+  const { upstreams, packages, gate, vulndb } = verbs
   const needs = { ...named(base, 'imports'), ...upstreams, catalog: packages.catalog, gate: gate.gate }
   const catalogue = composeCatalogue({ ...needs, nextRun, sources: upstreams.listSources, formats: FORMATS })
   const imports = composeImports(needs)
@@ -239,6 +247,7 @@ function composeImporting(
     imports,
     composeImportSources(needs),
     composeAdopt({ ...env, ...needs, activeFormats: active }),
+    composeBundles({ ...env, ...base, ...needs, ...signatures, vulndb, activeFormats: active }),
   ]
   return { imports, features }
 }
@@ -265,10 +274,10 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   })
   const access = composeAccess(base)
   const nextRun = (id: string): string | null => scheduler.jobs().find(job => job.id === id)?.next_run ?? null
-  const importing = composeImporting(env, base, verbs, { active, nextRun })
-  const { findElsewhere, importMissing } = importing.imports
+  const signatures = composeAntivirus({ ...base, antivirus, clamd: env.clamd })
+  const importing = composeImporting(env, base, verbs, { active, nextRun, signatures })
   const uploads = composeUploads({
-    ...{ ...named(base, 'uploads'), gate: gate.gate, importMissing, problemOf },
+    ...{ ...named(base, 'uploads'), ...importing.imports, gate: gate.gate, problemOf },
     activeFormats: active,
   })
   const retention = composeRetention({ ...base, catalog })
@@ -296,7 +305,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     auth,
     uploads,
     ...importing.features,
-    composeArtifacts({ ...base, catalog, contents, rebuild, clientFacts, findElsewhere }),
+    composeArtifacts({ ...base, ...importing.imports, catalog, contents, rebuild, clientFacts }),
     composeContentsRoutes({ ...base, contents }),
     composeAudit(base),
     composeDistributions({ ...base, ...review, ...trees, catalog, clientFacts, activeFormats: active }),
@@ -314,7 +323,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeRelease({ ...base, publisher: trees.publisher }),
     retention,
     composeDashboard({ ...base, antivirus }),
-    ...composeJudging(env, base, verbs),
+    ...composeJudging(base, verbs, signatures),
     composeSettings({ ...base, scheduler, isLicense: key => base.licensing.read(key) !== undefined }),
     composeNotifications(outbound),
     composeSso({

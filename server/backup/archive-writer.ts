@@ -5,7 +5,7 @@ import { piecesOf } from '../lib/pieces.ts'
 import { sealAge } from './age.ts'
 import { MANIFEST, SIGNATURE, type Member } from './archive-manifest.ts'
 import { storedGzip } from './stored-gzip.ts'
-import { END, fileHeader, padding } from './tar-writer.ts'
+import { END, fileHeader, padding } from '../lib/tar-writer.ts'
 
 export interface Packing {
   /** The folder that becomes the archive. */

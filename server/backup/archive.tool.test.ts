@@ -7,7 +7,7 @@ import { lacking } from '../../test/support/tools.ts'
 import { BadArchive, readArchive } from './archive-reader.ts'
 import type { ArchiveManifest, Member } from './archive-manifest.ts'
 import { writeArchive } from './archive-writer.ts'
-import { fileHeader } from './tar-writer.ts'
+import { fileHeader } from '../lib/tar-writer.ts'
 
 const NEVER = new AbortController().signal
 const LONG = `${'manifests/deb/jammy/'}${'a-very-long-name-'.repeat(9)}/1.0_amd64.json`

@@ -1,4 +1,6 @@
+import { BUNDLE_ERRORS } from './bundle-errors.ts'
 import { IMPORT_ERRORS } from './import-errors.ts'
+
 /**
  * Every way a request can be refused: code → [status, message]. `{placeholders}` are filled from the facts, and the
  * compiler knows which facts a code needs. Only `http/problem.ts` reads the status.
@@ -322,6 +324,7 @@ export const ERRORS = {
   ],
   mail_not_configured: [422, 'No mail can be sent: {why}. An admin sets it in the settings section email.'],
   mail_failed: [502, 'The mail server {server} did not take the mail: {why}.'],
+  ...BUNDLE_ERRORS,
   // review
   missing_decision: [422, 'The field decision is missing. It is one of {decisions}.'],
   bad_decision: [422, '{field}: {why}.'],

@@ -35,6 +35,7 @@ import { importSources } from './migrations/0034-import-sources.ts'
 import { catalogue } from './migrations/0035-catalogue.ts'
 import { importGroups } from './migrations/0036-import-groups.ts'
 import { importSourceOwn } from './migrations/0037-import-source-own.ts'
+import { bundles } from './migrations/0039-bundles.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -72,6 +73,7 @@ const MIGRATIONS: readonly Migration[] = [
   catalogue,
   importGroups,
   importSourceOwn,
+  bundles,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

@@ -22,6 +22,7 @@ import { relPath } from '../core/identity.ts'
  *     ├── apk/dists/<codename> ─▶ …   apk/pool/<codename>/main/x86_64/…   and for APK, with apk/keys/<name>.rsa.pub
  *     ├── incoming/<id>                            uploads on their way in; empty after a start
  *     │                                            of several replicas, incoming/<instance>.<id>
+ *     ├── bundles/made/<name>.bundle.tar           for sites without a network; bundles/uploads/<id> arrive in pieces
  *     ├── logs/gatehouse-<machine>.log   trees-<machine>.log     and those before them (`record/log-series.ts`)
  *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json   distributions.json
  *     ├── .reserve                                 room that is given back when the disk is full
@@ -48,6 +49,8 @@ export interface Layout {
   readonly keyring: string
   readonly security: string
   readonly backups: string
+  /** Bundles that were made here, and those that arrive in pieces. */
+  readonly bundles: string
   readonly secrets: string
   readonly database: string
   /** Room that is given back when the disk is full. */
@@ -118,6 +121,7 @@ export function createLayout(root: string, folderOf: TreeFolder): Layout {
     keyring: at('keyring'),
     security: at('security'),
     backups: at('backups'),
+    bundles: at('bundles'),
     secrets: at('.secrets'),
     database: at('.pg'),
     reserve: at('.reserve'),

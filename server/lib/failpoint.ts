@@ -39,6 +39,7 @@ export const RARE_FAILPOINTS = [
   'target:before-snapshot',
   'import:after-item',
   'import:planned',
+  'bundle:after-package',
 ] as const
 export type Failpoint = (typeof FAILPOINTS)[number] | (typeof RARE_FAILPOINTS)[number]
 

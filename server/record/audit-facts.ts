@@ -258,6 +258,30 @@ export interface FactsOf {
   'import.group_deleted': { readonly group: string; readonly removed: number; readonly kept: number }
   'dockerfile.read': { readonly names: number; readonly importable: number }
   'support.bundle': { readonly file: string }
+  // bundles for sites without a network
+  'bundle.made': { readonly bundle: string; readonly site: string; readonly packages: number; readonly size: number }
+  'bundle.removed': { readonly bundle: string }
+  'bundle.taken': {
+    readonly bundle: string
+    readonly sender: string
+    readonly fingerprint: string
+    /** An admin allowed one that is older than the last. */
+    readonly older: boolean
+    readonly missing: readonly number[]
+    readonly published: number
+    readonly already: number
+    readonly held: number
+    readonly refused: number
+    readonly waits: number
+  }
+  'bundle.refused': { readonly file: string; readonly why: string }
+  'bundle.receipt_made': { readonly receipt: string; readonly sender: string }
+  'bundle.receipt_read': { readonly receipt: string; readonly site: string; readonly number: number }
+  'bundle.site_added': { readonly site: string; readonly fingerprints: Names }
+  'bundle.site_key': { readonly site: string; readonly fingerprints: Names }
+  'bundle.site_removed': { readonly site: string }
+  'bundle.sender_pinned': { readonly sender: string; readonly fingerprints: Names }
+  'bundle.sender_removed': { readonly sender: string }
   // machines
   'machine.added': { readonly client: number; readonly hostname: string; readonly connection: string }
   /** Names of fields only: one of them is a password. */

@@ -429,6 +429,48 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
   ],
   'backup.failed': [[{ kind: 'backup.failed', why: 'The disk is full.' }, 'The disk is full.']],
   'backup.deleted': [[{ kind: 'backup.deleted', file_name: 'b.tar.gz' }, 'b.tar.gz.']],
+  'bundle.made': [
+    [
+      { kind: 'bundle.made', bundle: 'north-0003', site: 'north', packages: 7, size: 9 },
+      'north-0003 for north, 7 packages.',
+    ],
+  ],
+  'bundle.removed': [[{ kind: 'bundle.removed', bundle: 'north-0003' }, 'north-0003: its file is gone from here.']],
+  'bundle.taken': [
+    [
+      {
+        kind: 'bundle.taken',
+        ...{ bundle: 'north-0003', sender: 'hub', fingerprint: 'AB12', older: false, missing: [2] },
+        ...{ published: 4, already: 1, held: 1, refused: 0, waits: 1 },
+      },
+      'north-0003 from hub, signed with AB12: 4 published, 1 here already, 1 held, 0 refused, 1 left out. Not come: 2.',
+    ],
+    [
+      {
+        kind: 'bundle.taken',
+        ...{ bundle: 'north-0001', sender: 'hub', fingerprint: 'AB12', older: true, missing: [] },
+        ...{ published: 0, already: 1, held: 0, refused: 0, waits: 0 },
+      },
+      'north-0001 from hub, signed with AB12, although a newer one was taken: 0 published, 1 here already, 0 held, 0 refused, 0 left out.',
+    ],
+  ],
+  'bundle.refused': [[{ kind: 'bundle.refused', file: 'a.tar', why: 'It is cut short.' }, 'a.tar: It is cut short.']],
+  'bundle.receipt_made': [[{ kind: 'bundle.receipt_made', receipt: 'r', sender: 'hub' }, 'r for hub.']],
+  'bundle.receipt_read': [
+    [{ kind: 'bundle.receipt_read', receipt: 'r', site: 'north', number: 3 }, 'r: north has bundles up to 3.'],
+  ],
+  'bundle.site_added': [
+    [{ kind: 'bundle.site_added', site: 'north', fingerprints: [] }, 'north, without a key.'],
+    [{ kind: 'bundle.site_added', site: 'north', fingerprints: ['AB12'] }, 'north, key AB12.'],
+  ],
+  'bundle.site_key': [
+    [{ kind: 'bundle.site_key', site: 'north', fingerprints: ['AB12'] }, 'north: its receipts are signed with AB12.'],
+  ],
+  'bundle.site_removed': [[{ kind: 'bundle.site_removed', site: 'north' }, 'north.']],
+  'bundle.sender_pinned': [
+    [{ kind: 'bundle.sender_pinned', sender: 'hub', fingerprints: ['AB12'] }, 'hub: AB12 is trusted.'],
+  ],
+  'bundle.sender_removed': [[{ kind: 'bundle.sender_removed', sender: 'hub' }, 'hub is not trusted any more.']],
   'machine.added': [
     [{ kind: 'machine.added', client: 1, hostname: 'plc-gw-07', connection: 'ssh' }, 'plc-gw-07, asked over SSH.'],
     [{ kind: 'machine.added', client: 2, hostname: 'badge-01', connection: 'agent' }, 'badge-01, reports itself.'],

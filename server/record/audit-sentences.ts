@@ -215,6 +215,23 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
     `${name}, ${packages} packages, ${encrypted ? 'encrypted, with' : 'without'} secrets.`,
   'backup.failed': ({ why }) => why,
   'backup.deleted': ({ file_name: name }) => `${name}.`,
+  'bundle.made': ({ bundle, site, packages }) => `${bundle} for ${site}, ${packages} packages.`,
+  'bundle.removed': ({ bundle }) => `${bundle}: its file is gone from here.`,
+  'bundle.taken': ({ bundle, sender, fingerprint, older, missing, published, already, held, refused, waits }) =>
+    [
+      `${bundle} from ${sender}, signed with ${fingerprint}${older ? ', although a newer one was taken' : ''}:`,
+      `${published} published, ${already} here already, ${held} held, ${refused} refused, ${waits} left out.`,
+      ...(missing.length === 0 ? [] : [`Not come: ${missing.join(', ')}.`]),
+    ].join(' '),
+  'bundle.refused': ({ file, why }) => `${file}: ${why}`,
+  'bundle.receipt_made': ({ receipt, sender }) => `${receipt} for ${sender}.`,
+  'bundle.receipt_read': ({ receipt, site, number }) => `${receipt}: ${site} has bundles up to ${number}.`,
+  'bundle.site_added': ({ site, fingerprints }) =>
+    `${site}${fingerprints.length === 0 ? ', without a key' : `, key ${fingerprints.join(', ')}`}.`,
+  'bundle.site_key': ({ site, fingerprints }) => `${site}: its receipts are signed with ${fingerprints.join(', ')}.`,
+  'bundle.site_removed': ({ site }) => `${site}.`,
+  'bundle.sender_pinned': ({ sender, fingerprints }) => `${sender}: ${fingerprints.join(', ')} is trusted.`,
+  'bundle.sender_removed': ({ sender }) => `${sender} is not trusted any more.`,
   'machine.added': ({ hostname, connection }) =>
     `${hostname}, ${connection === 'ssh' ? 'asked over SSH' : 'reports itself'}.`,
   'machine.changed': ({ hostname, fields }) => `${hostname}: ${fields.length === 0 ? 'nothing' : fields.join(', ')}.`,

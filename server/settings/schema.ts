@@ -92,6 +92,9 @@ export const SETTINGS = Type.Object(
     ),
     import: imports,
     backup,
+    bundles: section('Bundles for and from sites without a network.', {
+      late_days: int(14, [1, 365], 'A bundle without a receipt for longer than this is shown as late.', 'd'),
+    }),
     inventory: section(
       'Machines that are asked over SSH, and what is kept of them.',
       {

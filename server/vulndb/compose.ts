@@ -9,6 +9,7 @@ import type { Log } from '../lib/log.ts'
 import type { GuardedFetch } from '../outbound/fetch.ts'
 import type { Events } from '../record/events.ts'
 import type { Settings } from '../settings/store.ts'
+import { createCollecting, type CollectFeeds } from './feeds/collect.ts'
 import { createFeeds, FEEDS, type Feeds } from './feeds/feeds.ts'
 import { createThreatIntel, type ThreatIntel } from './intel/threat-intel.ts'
 import { createAdvisoriesOf } from './match/advisories-of.ts'
@@ -37,6 +38,8 @@ export interface VulnDbPart extends Part {
   readonly orders: Orders
   readonly importer: Importer
   readonly feeds: Feeds
+  /** The files of the feeds, for sites that cannot fetch them. */
+  readonly collect: CollectFeeds
   readonly intel: ThreatIntel
   /** What the loaded data know about Java libraries. */
   javaNames(): Promise<JavaNames>
@@ -80,16 +83,16 @@ export function composeVulnDb(needs: VulnDbNeeds): VulnDbPart {
       for (const listener of listeners) listener(result)
     },
   })
-  const feeds = createFeeds({
+  const fetching = {
     security,
-    importer,
     fetch,
     clock,
     repositories,
     addresses: () => settings.now().security.feeds,
     limitBytes: () => settings.now().security.max_database_mb * 1_024 * 1_024,
-    warn: (facts, message) => log.warn(facts, message),
-  })
+    warn: (facts: object, message: string) => log.warn(facts, message),
+  }
+  const feeds = createFeeds({ ...fetching, importer })
   const fetchFeeds = async (request: { readonly only?: string }): Promise<void> => {
     await worker.ask({ kind: FEEDS, request, by: 'system' })
   }
@@ -98,6 +101,7 @@ export function composeVulnDb(needs: VulnDbNeeds): VulnDbPart {
     orders,
     importer,
     feeds,
+    collect: createCollecting(fetching),
     intel: createThreatIntel({ layout }),
     javaNames: createJavaNames({ security, database }),
     fixes: createAdvisoriesOf({ database, orders }),

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { api } from '../../server/api.ts'
 import type { Row } from '../../server/core/contract.ts'
 import { fetchAuditArchive } from '../support/audit-archive.ts'
+import { bundleWrites } from '../support/bundle-routes.ts'
 import { startDaemon, type Answer, type Daemon } from '../support/daemon.ts'
 import { dpkgLine, report } from '../support/machine-report.ts'
 import { createDeveloper } from '../support/gpg.ts'
@@ -89,6 +90,7 @@ async function makeWorld(isHidden: boolean): Promise<World> {
     }
   }
   if (isHidden) await addMachine(daemon, admin, HIDDEN, [SECRET.name, 'open'])
+  await daemon.call('POST', '/bundles/sites', { token: admin, body: { name: 'north' } })
   const machine = await daemon.call<{ token: string }>('POST', '/auth/api-tokens', {
     token: admin,
     body: { name: 'machine', role: 'maintainer', scopes: { distributions: ['jammy'] } },
@@ -112,6 +114,7 @@ const PATH_VALUES: Readonly<Record<string, readonly string[]>> = {
   version: ['1.0', SECRET.version],
   codename: ['jammy', HIDDEN],
   cve: ['CVE-2026-0001'],
+  site: ['north'],
   username: ['admin'],
   // of a job; of a machine of everybody's, and of a hidden one
   id: ['0badcafe', '1', '2'],
@@ -349,6 +352,7 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
     { path: `/incoming/${one}/a b`, raw: 'x' },
     { path: `/incoming/${one}/mine_1.0_amd64.deb`, raw: 'x' },
   ]),
+  ...bundleWrites(HIDDEN),
 }
 /** They concern the account of the caller, who signs in or out, and no package. */
 const OF_ACCOUNTS = /^\w+ \/auth\//

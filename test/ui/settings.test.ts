@@ -140,6 +140,7 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
         'Audit log and imported versions',
         'Sync',
         'Backup',
+        'Bundles',
         'Inventory',
         'Clock',
       ],

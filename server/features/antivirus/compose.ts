@@ -5,6 +5,13 @@ import { antivirusHandlers, type AntivirusDeps } from './handlers.ts'
 import { createSignatures, type SignatureNeeds } from './signatures.ts'
 
 /** The antivirus engine and its signatures. */
-export function composeAntivirus(needs: Omit<AntivirusDeps, 'signatures'> & SignatureNeeds): Feature {
-  return { routes: bind(antivirus, antivirusHandlers, { ...needs, signatures: createSignatures(needs) }) }
+export function composeAntivirus(needs: Omit<AntivirusDeps, 'signatures'> & SignatureNeeds): Feature & {
+  /** See `Signatures`. */
+  readonly loadSignatures: (folder: string) => Promise<void>
+} {
+  const signatures = createSignatures(needs)
+  return {
+    routes: bind(antivirus, antivirusHandlers, { ...needs, signatures }),
+    loadSignatures: folder => signatures.load(folder),
+  }
 }

@@ -14,6 +14,8 @@ export interface Signatures {
   files(): Promise<readonly SignatureFile[]>
   /** @throws signatures_not_updated, engine_unavailable */
   update(): Promise<Updated>
+  /** Takes the files of a folder, and has the engine read them. @throws signatures_not_updated, engine_unavailable */
+  load(folder: string): Promise<void>
   /** Until when the mirror takes no more requests, ISO 8601; as its last answer to `update` said. */
   coolDown(now: Date): string | undefined
   /** Has the engine read the files again while it keeps using the old ones. */
@@ -45,23 +47,30 @@ async function findFreshclam(): Promise<string | undefined> {
 
 /** The signatures on this machine's disk. */
 export function createSignatures({ layout, settings, clamd }: SignatureNeeds): Signatures {
-  const update = createFreshclam({
+  const running = {
     exec: runTool,
     folder: join(layout.security, 'clamav'),
     owner: userInfo().username,
     program: findFreshclam,
-  })
+  }
+  const update = createFreshclam(running)
+  async function reload(): ReturnType<Signatures['reload']> {
+    if (clamd === undefined) return 'not_configured'
+    // with ConcurrentDatabaseReload, its default, scans go on with the old signatures meanwhile
+    return askClamd(clamd, 'RELOAD', RELOAD).then(
+      answer => (answer === 'RELOADING' ? 'started' : 'failed'),
+      () => 'failed',
+    )
+  }
   return {
     files: () => listSignatures(settings.now().clamav.database_folder),
     update: () => update.run(settings.now().clamav),
     coolDown: update.coolDown,
-    reload: async () => {
-      if (clamd === undefined) return 'not_configured'
-      // with ConcurrentDatabaseReload, its default, scans go on with the old signatures meanwhile
-      return askClamd(clamd, 'RELOAD', RELOAD).then(
-        answer => (answer === 'RELOADING' ? 'started' : 'failed'),
-        () => 'failed',
-      )
+    load: async folder => {
+      // apart from `update`, whose callers share one run
+      await createFreshclam(running).run({ ...settings.now().clamav, bundle_folder: folder })
+      await reload()
     },
+    reload,
   }
 }

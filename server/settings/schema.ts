@@ -20,7 +20,6 @@ import {
 } from './setting-types.ts'
 import { validation, cve_policy, script_policy, engines, security, clamav, signing } from './security-settings.ts'
 
-const NO_IMPORT = 'this version imports nothing from other repositories; packages come in by upload'
 const TIMEZONE = text('', "Time zone of these hours; empty means the server's.", { maxLength: 100, ...ZONE })
 
 /** The runtime configuration: keys, defaults, bounds and meaning. Source: the specification, "Settings". */

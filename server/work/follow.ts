@@ -68,8 +68,8 @@ const ENDS: Readonly<Record<'done' | 'cancelled', StreamEvent>> = {
 }
 
 /**
- * The log of a job as lines, from number `after` on, then live until the job has ended. Only reads: whoever leaves stops
- * nothing. The caller has checked who may see the job.
+ * The log of a job as lines, from number `after` on, then live until the job has ended. Only reads: whoever leaves
+ * stops nothing. The caller has checked who may see the job.
  */
 export async function* jobLines(
   { db, worker }: { readonly db: Queryable; readonly worker: Pick<Worker, 'onMoved'> },

@@ -23,6 +23,8 @@ interface World {
 }
 let withHidden: World
 let without: World
+/** The number of the hidden source; the other service has none of it. */
+let hiddenSource = 0
 /** What must not be found in any answer: names, versions and digests of the hidden packages. */
 const traces: string[] = [SECRET.name, SECRET.version]
 
@@ -59,6 +61,22 @@ async function addMachine(
   )
 }
 
+/** No test asks a repository of the internet. */
+async function switchSourcesOff(daemon: Daemon, token: string): Promise<void> {
+  const { body } = await daemon.call<{ sources: { key: string }[] }>('GET', '/import/sources', { token })
+  expect(body.sources.length).toBeGreaterThan(0)
+  const sources = Object.fromEntries(body.sources.map(({ key }) => [key, false]))
+  expect((await daemon.call('PATCH', '/settings/', { token, body: { sources } })).status).toBe(200)
+}
+
+/** A repository of others for one distribution, which cannot be reached. */
+async function addSource(daemon: Daemon, token: string, distribution: string): Promise<void> {
+  const body = { name: `of ${distribution}`, type: 'apt', url: 'http://127.0.0.1:9/', suite: 'jammy', distribution }
+  const { status, text } = await daemon.call<{ id: number }>('POST', '/import/sources', { token, body })
+  expect(status, text).toBe(201)
+  if (distribution === HIDDEN) hiddenSource = Number(/"id":(\d+)/.exec(text)?.[1])
+}
+
 async function makeWorld(isHidden: boolean): Promise<World> {
   const daemon = await startDaemon()
   const admin = await daemon.setupAdmin()
@@ -71,6 +89,8 @@ async function makeWorld(isHidden: boolean): Promise<World> {
     tokens.set(username, body.access_token)
   }
   await daemon.call('POST', '/distributions/init', { token: admin, body: { codename: 'jammy' } })
+  await switchSourcesOff(daemon, admin)
+  await addSource(daemon, admin, 'jammy')
   const open = await buildDeb({ name: 'open', version: '1.0', fields: { Depends: `${SECRET.name}, libc6` } })
   await daemon.upload(open, { token: admin, distribution: 'jammy' })
   await addMachine(daemon, admin, 'jammy', ['open'])
@@ -81,6 +101,7 @@ async function makeWorld(isHidden: boolean): Promise<World> {
       body: { private: true, users: ['nobody'] },
     })
     await daemon.call('POST', '/distributions/init', { token: admin, body: { codename: HIDDEN } })
+    await addSource(daemon, admin, HIDDEN)
     // a name of its own, and a newer version of one that everybody sees
     for (const name of [SECRET.name, 'open']) {
       const bytes = await buildDeb({ name, version: SECRET.version })
@@ -180,15 +201,20 @@ const asks = (path: string): boolean => path.includes(HIDDEN) || traces.some(tra
 
 /** An answer without what no two services share: addresses, times, keys, ids. */
 function plain({ daemon }: World, text: string): string {
-  return text
-    .replaceAll(daemon.url, 'URL')
-    .replaceAll(daemon.root, 'ROOT')
-    .replace(/"(free_gb|used_pct|generation|duration_ms)":[\d.]+/g, 'NUMBER')
-    .replace(/-----BEGIN[\s\S]*?-----END [^-]+-----/g, 'KEY')
-    .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\b)/g, 'TIME')
-    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'ID')
-    .replace(/\b([0-9A-F]{40}|[0-9a-f]{64})\b/g, 'DIGEST')
-    .replace(/gatehouse-[\w-]+\.rsa\.pub|"prev":"[^"]*"|"id":"\d+"|198\.1[89]\.\d+\.\d+/g, 'ONE')
+  return (
+    text
+      .replaceAll(daemon.url, 'URL')
+      .replaceAll(daemon.root, 'ROOT')
+      .replace(/"(free_gb|used_pct|generation|duration_ms)":[\d.]+/g, 'NUMBER')
+      .replace(/-----BEGIN[\s\S]*?-----END [^-]+-----/g, 'KEY')
+      .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\b)/g, 'TIME')
+      .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'ID')
+      .replace(/\b([0-9A-F]{40}|[0-9a-f]{64})\b/g, 'DIGEST')
+      .replace(/"job_id":"\w+"/g, 'JOB')
+      // a synchronisation may end before it is asked about
+      .replace(/"already_running":(true|false)|"status":"(running|done)"/g, 'RUNNING')
+      .replace(/gatehouse-[\w-]+\.rsa\.pub|"prev":"[^"]*"|"id":"\d+"|198\.1[89]\.\d+\.\d+/g, 'ONE')
+  )
 }
 
 /** An answer, and of an archive the text in it. */
@@ -286,6 +312,8 @@ const ofVersion = (what: string, body: object): Wish[] =>
     ]),
   )
 
+const SOURCE = { name: 'mine', type: 'apt', url: 'http://127.0.0.1:9/', suite: 'jammy' }
+
 /** Every writing route that somebody beside an admin may call, and what is asked of it. */
 const WRITES: Readonly<Record<string, readonly Wish[]>> = {
   'DELETE /artifacts/{name}': [SECRET.name, 'open'].flatMap(name => at(`/artifacts/${name}?distribution=${HIDDEN}`)),
@@ -343,6 +371,56 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
   'POST /security/packages/{name}/{version}/vex': ofVersion('vex', {}),
   'POST /security/packages/{name}/{version}/vex/{sha256}/accept': ofVersion(`vex/${'a'.repeat(64)}/accept`, {}),
   'DELETE /security/packages/{name}/{version}/vex/{sha256}': ofVersion(`vex/${'a'.repeat(64)}`, {}),
+  'DELETE /import/sources/{id}': [`of-${HIDDEN}`, 'nothing', '1'].flatMap(id => at(`/import/sources/${id}`)),
+  'PATCH /import/sources/{id}': [`of-${HIDDEN}`, 'of-jammy'].flatMap(id =>
+    at(`/import/sources/${id}`, { newest: 3 }, { distributions: ['jammy', HIDDEN] }),
+  ),
+  'POST /import/sources': at(
+    '/import/sources',
+    { ...SOURCE, distribution: HIDDEN },
+    { ...SOURCE, distributions: ['jammy', HIDDEN] },
+    { ...SOURCE, distribution: 'jammy', keys: ['A'.repeat(40)] },
+  ),
+  'POST /import/sources/test': at(
+    '/import/sources/test',
+    { id: `of-${HIDDEN}` },
+    { id: 'of-jammy', distributions: [HIDDEN] },
+    { ...SOURCE, distribution: HIDDEN },
+    { ...SOURCE, distribution: 'jammy' },
+  ),
+  'POST /import/sources/{id}/sync': everywhere(one => at(`/import/sources/of-${one}/sync`)),
+  'POST /import/sync': at('/import/sync'),
+  'POST /import/sync-security': at('/import/sync-security'),
+  'POST /import/sync/start': at('/import/sync/start'),
+  'POST /import/sync/start/{target}': ['apt', `of-${HIDDEN}`, 'of-jammy'].flatMap(one =>
+    at(`/import/sync/start/${one}`),
+  ),
+  'POST /import/sync/{source_id}': everywhere(one => at(`/import/sync/of-${one}`)),
+  'POST /import/sync/jobs/{id}/cancel': at('/import/sync/jobs/0badcafe/cancel'),
+  'POST /import/fetch': at(
+    '/import/fetch',
+    { package: 'open' },
+    { package: SECRET.name },
+    { package: 'open', distribution: HIDDEN },
+    { package: 'open', distribution: 'jammy' },
+  ),
+  'POST /import/batch': at(
+    '/import/batch',
+    { packages: ['open', SECRET.name] },
+    { packages: ['open'], distribution: HIDDEN },
+    { packages: ['open'], distribution: 'jammy' },
+  ),
+  'POST /import/packages': [
+    ...everywhere(distribution => at('/import/packages', { source_id: 1, package: 'open', distribution })),
+    {
+      path: '/import/packages',
+      // which it is, is known when there are sources
+      get body() {
+        return { source_id: hiddenSource, package: 'open', distribution: 'jammy' }
+      },
+    },
+  ],
+  'POST /import/adopt': everywhere(distribution => at('/import/adopt', { path: '/srv/tree', distribution })),
   'POST /jobs/{id}/cancel': at('/jobs/0badcafe/cancel'),
   'POST /inventory/clients/{id}/scan': [...at('/inventory/clients/1/scan'), ...at('/inventory/clients/2/scan')],
   'POST /upload/': UPLOADS('/upload/'),

@@ -1,7 +1,7 @@
 import type { Handlers, StreamEvent } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
 import type { FormatId } from '../../core/identity.ts'
-import type { Viewer } from '../../core/viewer.ts'
+import { maySee, type Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import { searchCatalogue } from '../../imports/catalogue/search.ts'
 import { heldSources, sourceStates } from '../../imports/catalogue/source-states.ts'
@@ -15,7 +15,7 @@ import type { catalogue } from './contract.ts'
 import { findSyncJob, jobView, listSyncJobs } from './job-store.ts'
 import { mustBeTarget, sourcesOf, wordOf, type TargetDeps } from './targets.ts'
 import { hitView, isOfDistro, sourceView } from './view.ts'
-import { SYNC } from './work.ts'
+import { SYNC, type SyncRequest } from './work.ts'
 
 export interface CatalogueRouteDeps extends TargetDeps {
   readonly db: Db
@@ -52,18 +52,18 @@ async function sourceOf(deps: CatalogueRouteDeps, viewer: Viewer, id: string): P
   )
 }
 
-/** Asks for a synchronisation, or finds the equal one that is open. */
+/** Asks for a synchronisation of what the caller may see, or finds the equal one that is open. */
 async function ask(deps: CatalogueRouteDeps, { who, viewer }: Caller, target: string) {
-  const all = await seenSources(deps, viewer)
-  mustBeTarget(target, all, deps)
-  const chosen = sourcesOf(target, await deps.sources(), deps, { held: new Set(), codenames: new Set() })
-  const { id, isNew } = await deps.worker.ask({
-    kind: SYNC,
-    target,
-    request: { target },
-    codenames: [...new Set(chosen.flatMap(({ codenames }) => codenames))],
-    by: who.name,
-  })
+  const all = await deps.sources()
+  const isMine = (source: Source): boolean => isSeen(source, viewer.hidden)
+  mustBeTarget(target, all.filter(isMine), deps)
+  const wanted = sourcesOf(target, all, deps, { held: new Set(), codenames: new Set() })
+  const chosen = wanted.filter(isMine)
+  const without = wanted.filter(source => !isMine(source)).map(({ key }) => key)
+  const codenames = new Set(chosen.flatMap(source => source.codenames.filter(one => maySee(viewer, one))))
+  const request: SyncRequest = { target, ...(without.length === 0 ? {} : { without }) }
+  const order = { kind: SYNC, target, request: { ...request }, codenames: [...codenames], by: who.name }
+  const { id, isNew } = await deps.worker.ask(order)
   return { id, isNew, total: chosen.length }
 }
 

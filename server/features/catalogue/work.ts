@@ -15,6 +15,8 @@ export const SYNC = 'import.sync'
 export interface SyncRequest {
   /** `all`, `security`, `daily`, the word of a format, or the key of a source. */
   readonly target: string
+  /** Keys of sources of the target that are left out: who asked may not see them. */
+  readonly without?: readonly string[]
 }
 
 /** The sources that have ended, in their order: a run that goes on later asks the others alone. */
@@ -118,13 +120,13 @@ export const syncWork = (deps: SyncWorkDeps): WorkKind<SyncRequest, Cursor, Sync
   cancel: 'maintainer+',
   // one source by itself need not wait for all of them
   limit: 4,
-  run: async (run, { target }) => {
+  run: async (run, { target, without = [] }) => {
     const { db, sources, audit } = deps
     const inUse = {
       held: await heldSources(db),
       codenames: new Set((await countByCodename(db, ALL_SEEING)).keys()),
     }
-    const chosen = sourcesOf(target, await sources(), deps, inUse)
+    const chosen = sourcesOf(target, await sources(), deps, inUse).filter(({ key }) => !without.includes(key))
     if (chosen.length === 0) {
       const message = 'No source of these is switched on, so nothing was synchronised.'
       await run.step({ total: 0, say: [{ level: 'warning', message }] })

@@ -2,11 +2,12 @@ import type { Principal } from '../../core/access.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
 import type { Repositories } from '../../core/repository.ts'
-import type { Viewer } from '../../core/viewer.ts'
-import type { Db, Tx } from '../../db/db.ts'
+import { maySee, type Viewer } from '../../core/viewer.ts'
+import type { Db, Queryable, Tx } from '../../db/db.ts'
+import { isSeen } from '../../imports/source-rules.ts'
 import type { Source } from '../../imports/source.ts'
 import { readChanges, readNew, type SourceWish, type WishContext } from '../../imports/sources/read-wish.ts'
-import type { KnownSource, SourceStore } from '../../imports/sources/store.ts'
+import type { KnownSource, SourceFields, SourceStore } from '../../imports/sources/store.ts'
 import { testSource, type TestDeps } from '../../imports/sources/test-source.ts'
 import { warnOfKeys, type KeyStore } from '../../imports/trust/key-store.ts'
 import type { Audit } from '../../record/audit.ts'
@@ -34,6 +35,22 @@ const owe = (
   said: Pick<AuditFact, 'action' | 'facts'>,
 ): Promise<unknown> => audit.owe(tx, { ...said, result: 'SUCCESS', user: who.name, ip: raw.clientIp })
 
+/** A source that somebody may see. @throws source_not_found */
+async function getSeen(
+  { sources }: Pick<ImportSourceDeps, 'sources'>,
+  tx: Queryable,
+  { name, viewer }: { readonly name: string; readonly viewer: Viewer },
+): Promise<KnownSource> {
+  const known = await sources.get(tx, name)
+  return isSeen(known.source, viewer.hidden) ? known : fail('source_not_found', { source: name.slice(0, 80) })
+}
+
+/** Sources that somebody may see. */
+const listSeen = async (
+  { sources }: Pick<ImportSourceDeps, 'sources'>,
+  { hidden }: Viewer,
+): Promise<readonly KnownSource[]> => (await sources.list()).filter(({ source }) => isSeen(source, hidden))
+
 async function labelsOf({ keys }: Pick<ImportSourceDeps, 'keys'>): Promise<Map<string, string>> {
   return new Map((await keys.list()).map(({ name, label }) => [name, label]))
 }
@@ -42,6 +59,12 @@ const contextOf = (deps: ImportSourceDeps, viewer: Viewer, labels: ReadonlyMap<s
   repositories: deps.repositories.seenBy(viewer),
   keys: new Set(labels.keys()),
 })
+
+/** Distributions that somebody may not see stay as they are. */
+function keepUnseen(changes: Partial<SourceFields>, { codenames }: Source, viewer: Viewer): Partial<SourceFields> {
+  if (changes.codenames === undefined) return changes
+  return { ...changes, codenames: [...changes.codenames, ...codenames.filter(one => !maySee(viewer, one))] }
+}
 
 /** What lowers the trust in a source is an admin's to say. */
 function refuseLowered(wish: SourceWish, before: Pick<Source, 'signed' | 'allowExpired'>, { role }: Principal): void {
@@ -57,7 +80,7 @@ export const importSourceHandlers: Handlers<typeof importSources, ImportSourceDe
   'GET /import/sources': async (deps, { viewer }) => {
     const labels = await labelsOf(deps)
     const now = deps.clock.now()
-    return { sources: (await deps.sources.list()).map(known => sourceView(known, { labels, viewer, now })) }
+    return { sources: (await listSeen(deps, viewer)).map(known => sourceView(known, { labels, viewer, now })) }
   },
   'POST /import/sources': async (deps, { body, who, viewer, raw }) => {
     const { type, ...wish } = body
@@ -77,7 +100,7 @@ export const importSourceHandlers: Handlers<typeof importSources, ImportSourceDe
     const context = contextOf(deps, viewer, labels)
     const source = await (async (): Promise<Source> => {
       if (id !== undefined) {
-        const before = (await deps.sources.get(deps.db, id)).source
+        const before = (await getSeen(deps, deps.db, { name: id, viewer })).source
         return { ...before, ...readChanges({ ...wish, url }, before, context) }
       }
       if (type === undefined || url === undefined) return fail('bad_import_source', { why: 'type and url are needed' })
@@ -90,9 +113,9 @@ export const importSourceHandlers: Handlers<typeof importSources, ImportSourceDe
   'PATCH /import/sources/{id}': async (deps, { params, body, who, viewer, raw }) => {
     const context = contextOf(deps, viewer, await labelsOf(deps))
     const known = await deps.db.tx(async tx => {
-      const { source } = await deps.sources.get(tx, params.id)
+      const { source } = await getSeen(deps, tx, { name: params.id, viewer })
       refuseLowered(body, source, who)
-      const changes = readChanges(body, source, context)
+      const changes = keepUnseen(readChanges(body, source, context), source, viewer)
       const fields = Object.keys(body)
       if (fields.length > 0) {
         await deps.sources.change(tx, source, changes)
@@ -103,16 +126,16 @@ export const importSourceHandlers: Handlers<typeof importSources, ImportSourceDe
     })
     return show(deps, known, viewer)
   },
-  'DELETE /import/sources/{id}': (deps, { params, who, raw }) =>
+  'DELETE /import/sources/{id}': (deps, { params, who, viewer, raw }) =>
     deps.db.tx(async tx => {
-      const { source } = await deps.sources.get(tx, params.id)
+      const { source } = await getSeen(deps, tx, { name: params.id, viewer })
       await deps.sources.remove(tx, source)
       const facts = { kind: 'import_source.removed', key: source.key, address: source.urls[0] ?? '' } as const
       await owe(deps, tx, { who, raw }, { action: 'IMPORT_SOURCE_CHANGE', facts })
     }),
   'POST /import/sources/{id}/accept': async (deps, { params, body: { what, reason }, who, viewer, raw }) => {
     const known = await deps.db.tx(async tx => {
-      const { source } = await deps.sources.get(tx, params.id)
+      const { source } = await getSeen(deps, tx, { name: params.id, viewer })
       await deps.sources.forget(tx, source, what)
       const facts = { kind: 'import_source.accepted', key: source.key, what, reason } as const
       await owe(deps, tx, { who, raw }, { action: 'IMPORT_SOURCE_CHANGE', facts })
@@ -120,11 +143,11 @@ export const importSourceHandlers: Handlers<typeof importSources, ImportSourceDe
     })
     return show(deps, known, viewer)
   },
-  'GET /import/keys': async ({ keys, sources, clock }) => {
-    const [all, known] = [await keys.list(), await sources.list()]
-    return { keys: all.map(key => keyView(key, known)), warnings: warnOfKeys(all, clock.now()) }
+  'GET /import/keys': async (deps, { viewer }) => {
+    const [all, known] = [await deps.keys.list(), await listSeen(deps, viewer)]
+    return { keys: all.map(key => keyView(key, known)), warnings: warnOfKeys(all, deps.clock.now()) }
   },
-  'POST /import/keys': async (deps, { body, who, raw }) => {
+  'POST /import/keys': async (deps, { body, who, viewer, raw }) => {
     const added = await deps.db.tx(async tx => {
       const fresh = await deps.keys.add(tx, {
         text: body.public_key,
@@ -144,10 +167,10 @@ export const importSourceHandlers: Handlers<typeof importSources, ImportSourceDe
         )
       return fresh
     })
-    const known = await deps.sources.list()
+    const known = await listSeen(deps, viewer)
     return { keys: added.map(key => keyView(key, known)) }
   },
-  'PATCH /import/keys/{name}': async (deps, { params, body, who, raw }) => {
+  'PATCH /import/keys/{name}': async (deps, { params, body, who, viewer, raw }) => {
     const until = body.accepted_until === null ? undefined : new Date(body.accepted_until)
     if (until !== undefined && !(until > deps.clock.now()))
       fail('bad_import_key', { why: 'the day until which it is accepted has to be in the future' })
@@ -171,7 +194,7 @@ export const importSourceHandlers: Handlers<typeof importSources, ImportSourceDe
       )
       return changed
     })
-    return keyView(key, await deps.sources.list())
+    return keyView(key, await listSeen(deps, viewer))
   },
   'DELETE /import/keys/{name}': (deps, { params, who, raw }) =>
     deps.db.tx(async tx => {

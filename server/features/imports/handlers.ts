@@ -3,6 +3,7 @@ import { wantsEvents, type Handlers, type RawRequest, type StreamEvent } from '.
 import { AppError, fail } from '../../core/errors.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Order } from '../../core/work.ts'
+import { isSeen } from '../../imports/source-rules.ts'
 import { IMPORT_PACKAGES, type ImportRequest, type ImportResult } from '../../imports/run/import-work.ts'
 import { jobLines } from '../../work/follow.ts'
 import type { HowBody, imports, ImportReply, WishBody } from './contract.ts'
@@ -149,8 +150,9 @@ export const importHandlers: Handlers<typeof imports, ImportRouteDeps> = {
   'POST /import/batch': (deps, input) => runImport(deps, input.body, input),
   'POST /import/packages': async (deps, input) => {
     const { body } = input
-    const source =
-      (await deps.findSource(body.source_id)) ?? fail('source_not_found', { source: String(body.source_id) })
+    const source = await deps.findSource(body.source_id)
+    if (source === undefined || !isSeen(source, input.viewer.hidden))
+      return fail('source_not_found', { source: String(body.source_id) })
     const [only] = source.codenames
     const codename = body.distribution ?? (source.codenames.length === 1 ? only : undefined)
     return runImport(

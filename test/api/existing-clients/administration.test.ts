@@ -190,7 +190,18 @@ test('retention runs now, for every distribution with a rule', async () => {
   expect((await ask('POST', '/settings/run-retention')).body).toEqual({
     status: 'done',
     job: 'version-retention',
-    message: '2 versions were removed by the rules of 1 distribution. No file of the audit log is older than 90 days.',
+    message:
+      '2 versions were removed by the rules of 1 distribution. 0 imported versions were removed: a newer one took their place more than 30 days ago. No file of the audit log is older than 90 days.',
+    imports: {
+      days: 30,
+      dry_run: false,
+      removed: [],
+      removed_count: 0,
+      kept: [],
+      kept_count: 0,
+      bytes: 0,
+      message: '0 imported versions were removed: a newer one took their place more than 30 days ago.',
+    },
     audit: { days: 90, files: 0, lines: 0, bytes: 0, first_day: null, last_day: null, message: text },
     removed: 2,
     bytes: whole,

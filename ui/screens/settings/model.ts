@@ -55,7 +55,7 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
   ['People', ['ldap', 'oidc']],
   ['Messages', ['email', 'notifications']],
   ['Gate', ['validation', 'upload_limits', 'cve_policy', 'script_policy', 'review', 'engines', 'security', 'clamav']],
-  ['Repositories', ['signing', 'import', 'downloads', 'disk', 'retention']],
+  ['Repositories', ['signing', 'import', 'sync', 'downloads', 'disk', 'retention']],
 ]
 const TITLES: Readonly<Record<string, string>> = {
   [GENERAL]: 'General',
@@ -75,6 +75,7 @@ const TITLES: Readonly<Record<string, string>> = {
   clamav: 'Antivirus data',
   signing: 'Signing',
   import: 'Other repositories',
+  sync: 'Daily synchronisation',
   downloads: 'Downloads',
   disk: 'Disk',
   retention: 'Audit log and imported versions',

@@ -250,6 +250,7 @@ const OURS: Record<string, readonly (Role | '-')[]> = {
   'POST /import/fetch': UPLOADERS,
   'POST /import/batch': UPLOADERS,
   'POST /import/packages': MAINTAINERS,
+  'POST /import/analyze-dockerfile': UPLOADERS,
   'GET /import/groups': ANY,
   'DELETE /import/groups/{name}': ADMINS,
   'GET /import/sources': MAINTAINERS,

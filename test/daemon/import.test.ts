@@ -32,7 +32,7 @@ const PACKAGES = [
   deb('postbox', 'libbase', { fields: { Depends: 'libbase', Provides: 'mail-agent' } }),
   deb('broken', 'nowhere (>= 3)'),
   deb('cut', 'libbase'),
-  deb('needs-cut', 'cut'),
+  deb('needs-cut', 'cut', { fields: { Depends: 'cut', Section: 'utils' } }),
 ]
 
 const call = <Body = Record<string, unknown>>(method: string, path: string, body?: object) =>
@@ -154,6 +154,38 @@ describe('packages of another repository', () => {
     const job = `/jobs/${sent.body.dependencies_import.job_id}`
     await expect.poll(async () => (await call(`GET`, job)).body.status, { timeout: 60_000 }).toBe('done')
     expect(JSON.stringify((await call('GET', job)).body.result)).toContain('libapp')
+  })
+
+  test('are found in a Dockerfile, and nothing is imported', async () => {
+    const content =
+      'FROM python:3.12-bookworm\nRUN apt-get update && apt-get install -y libbase=1.0 needs-cut nobody-has-it'
+    const { status, body } = await call('POST', '/import/analyze-dockerfile', { content })
+    const upstream = (size: unknown) => ({
+      version: '1.0',
+      section: expect.any(String),
+      size,
+      source_id: expect.any(Number),
+    })
+    expect([status, body]).toEqual([
+      200,
+      {
+        packages_found: [
+          { name: 'libbase', status: 'available', pkg_manager: 'apt', upstream_info: upstream(expect.any(Number)) },
+          { name: 'needs-cut', status: 'importable', pkg_manager: 'apt', upstream_info: upstream(expect.any(Number)) },
+          { name: 'nobody-has-it', status: 'unknown', pkg_manager: 'apt', upstream_info: null },
+        ],
+        ...{ total: 3, available: 1, missing: 2, importable: 1, unknown: 1, distribution: 'bookworm' },
+        base_image: { pkg_manager: 'apt', distribution: 'bookworm' },
+        note: null,
+      },
+    ])
+    const other = await call('POST', '/import/analyze-dockerfile', { content: 'FROM scratch\nRUN apk add git' })
+    expect(other.body).toMatchObject({ unknown: 1, base_image: { pkg_manager: 'apk', distribution: null } })
+    expect(other.body.note).toContain('The image does not say which distribution it is made of')
+    const empty = await call('POST', '/import/analyze-dockerfile', { content: ' \n' })
+    expect([empty.status, empty.body.code]).toEqual([400, 'missing_field'])
+    const large = await call('POST', '/import/analyze-dockerfile', { content: 'RUN x\n'.repeat(100_000) })
+    expect(large.status).toBe(400)
   })
 
   test('go with their group, but for what others need', async () => {

@@ -12,6 +12,7 @@ import { createCatalogueOf, type CatalogueDeps } from '../../imports/run/catalog
 import { createFindElsewhere, type FindElsewhere } from '../../imports/run/elsewhere.ts'
 import { createImportMissing, type ImportMissing } from '../../imports/run/import-missing.ts'
 import { importWork, type ImportDeps } from '../../imports/run/import-work.ts'
+import { createLookUp } from '../../imports/run/look-up.ts'
 import { createPlanner, type PlannerDeps } from '../../imports/run/plan.ts'
 import { sweepDownloads } from '../../imports/reach/download.ts'
 import type { FetchPackage } from '../../imports/trust/fetch-package.ts'
@@ -22,7 +23,10 @@ import type { ImportRouteDeps } from './deps.ts'
 import { importHandlers } from './handlers.ts'
 
 export interface ImportNeeds
-  extends Omit<ImportRouteDeps, 'planner' | 'formatOf'>, Pick<ImportDeps, 'gate'>, Pick<CatalogueDeps, 'listSources'> {
+  extends
+    Omit<ImportRouteDeps, 'planner' | 'lookUp' | 'formatOf'>,
+    Pick<ImportDeps, 'gate'>,
+    Pick<CatalogueDeps, 'listSources'> {
   readonly settings: ImportDeps['settings'] & PlannerDeps['settings']
   readonly spool: Pick<Spool, 'receive'>
   readonly layout: Layout
@@ -44,6 +48,7 @@ export function composeImports(needs: ImportNeeds): ImportsFeature {
   const { db, layout, outbox, fetchPackage, settings, clock } = needs
   const catalogue = createCatalogueOf(needs)
   const planner = createPlanner({ ...needs, catalogue, formatOf: getFormat, resolverOf: findResolver })
+  const lookUp = createLookUp({ db, catalogue, formatOf: getFormat })
   /** A file lies twice while it goes through the gate. */
   async function needRoom(bytes: number): Promise<void> {
     const { freeBytes } = await space(layout.root)
@@ -79,7 +84,7 @@ export function composeImports(needs: ImportNeeds): ImportsFeature {
     importMissing: createImportMissing({ ...needs, jobs: needs.worker, catalogue }),
     findElsewhere: createFindElsewhere({ ...needs, catalogue, formatOf: getFormat }),
     work: [work] as WorkKind[],
-    routes: bind(imports, importHandlers, { ...needs, planner, formatOf: getFormat }),
+    routes: bind(imports, importHandlers, { ...needs, planner, lookUp, formatOf: getFormat }),
     // halves of files that no job asked for any longer
     jobs: [
       {

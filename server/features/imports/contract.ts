@@ -111,6 +111,25 @@ const GroupView = Type.Object({
 })
 export type GroupView = Static<typeof GroupView>
 
+const DockerfilePackage = Type.Object({
+  name: Text,
+  status: listed(['available', 'importable', 'unknown']),
+  pkg_manager: listed(['apt', 'rpm', 'apk']),
+  upstream_info: OrNull(Type.Object({ version: Text, section: OrNull(Text), size: Count, source_id: Count })),
+})
+const Dockerfile = Type.Object({
+  packages_found: Type.Array(DockerfilePackage),
+  total: Count,
+  available: Count,
+  missing: Count,
+  importable: Count,
+  unknown: Count,
+  distribution: OrNull(Text),
+  base_image: Type.Object({ pkg_manager: OrNull(listed(['apt', 'rpm', 'apk'])), distribution: OrNull(Text) }),
+  note: OrNull(Text),
+})
+export type DockerfileReply = Static<typeof Dockerfile>
+
 const RESOLVING = [
   'catalogue_empty',
   'distribution_not_synchronised',
@@ -159,6 +178,7 @@ export const imports = contract({
     summary: 'Imports a package with everything it needs, and answers when that is done.',
     details: `${ORDER} ${STREAM}`,
     access: 'uploader+',
+    scoped: 'distribution',
     limit: { bucket: 'import-fetch', perMinute: 10 },
     body: Type.Object({ ...WISH, ...HOW }),
     reply: Imported,
@@ -170,6 +190,7 @@ export const imports = contract({
     summary: 'Imports several packages with everything they need, as one job.',
     details: `${ORDER} ${STREAM}`,
     access: 'uploader+',
+    scoped: 'distribution',
     limit: { bucket: 'import-batch', perMinute: 5 },
     body: Type.Object({
       packages: Type.Array(Type.Union([Name, Wish]), { minItems: 1, maxItems: 1000 }),
@@ -185,12 +206,24 @@ export const imports = contract({
     summary: 'Imports one version of a package from one source, with everything it needs.',
     details: `${ORDER} What it needs may come from every source of the distribution. ${STREAM}`,
     access: 'maintainer+',
+    scoped: 'distribution',
     limit: { bucket: 'import', perMinute: 10 },
     body: Type.Object({ source_id: Type.Integer({ minimum: 1 }), ...WISH, ...HOW }),
     reply: Imported,
     alsoEvents: true,
     lastLine: 'done|DONE',
     fails: [...FAILS, 'source_not_found'],
+  },
+  'POST /import/analyze-dockerfile': {
+    summary: 'Tells which packages a Dockerfile installs, and which of them are here or can be imported.',
+    details:
+      'Nothing is imported, and nothing of the file is executed: names in variables and scripts are not found. The distribution is the one that is named, else the one that the last image is made of. `available`: published here; `importable`: one of its sources lists it; `unknown`: neither, and `note` says where that was not looked up everywhere.',
+    access: 'uploader+',
+    scoped: 'distribution',
+    limit: { bucket: 'import-dockerfile', perMinute: 30 },
+    body: Type.Object({ content: Type.String({ maxLength: 500_000 }), distribution: Type.Optional(Codename) }),
+    reply: Dockerfile,
+    fails: ['missing_field', 'unknown_distribution'],
   },
   'GET /import/groups': {
     summary: 'Lists what was imported together, the newest first.',

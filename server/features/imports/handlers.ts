@@ -8,6 +8,7 @@ import { IMPORT_PACKAGES, type ImportRequest, type ImportResult } from '../../im
 import { jobLines } from '../../work/follow.ts'
 import type { HowBody, imports, ImportReply, WishBody } from './contract.ts'
 import type { ImportRouteDeps } from './deps.ts'
+import { analyzeDockerfile } from './dockerfile-handler.ts'
 import { groupHandlers } from './group-handlers.ts'
 import { resolveReply } from './resolve-reply.ts'
 
@@ -166,5 +167,6 @@ export const importHandlers: Handlers<typeof imports, ImportRouteDeps> = {
       input,
     )
   },
+  'POST /import/analyze-dockerfile': analyzeDockerfile,
   ...groupHandlers,
 }

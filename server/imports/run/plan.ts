@@ -79,6 +79,7 @@ export interface Planner {
   /** @throws import_unknown, import_unknown_version: when no source has a package that is asked for by name */
   resolve(wish: Wish, signal: AbortSignal): Promise<Resolution>
   plan(request: ImportRequest, signal: AbortSignal): Promise<ImportPlan>
+  readonly heldFor: CatalogueOf['heldFor']
 }
 
 export interface PlannerDeps {
@@ -195,6 +196,7 @@ export function createPlanner(deps: PlannerDeps): Planner {
       return { codename: distribution.codename, format, arch: machine, state: distribution.state }
     },
     resolve,
+    heldFor: catalogue.heldFor,
     async plan(request, signal) {
       const { state, codename, format } = repositories.seenBy(ALL_SEEING).get(request.codename)
       const { closure, packages, needs } = await resolve(

@@ -238,8 +238,9 @@ function composeImporting(
     readonly signatures: ReturnType<typeof composeAntivirus>
   },
 ) {
-  const { upstreams, packages, gate, vulndb } = verbs
-  const needs = { ...named(base, 'imports'), ...upstreams, catalog: packages.catalog, gate: gate.gate }
+  const { upstreams, packages, gate, vulndb, scanning } = verbs
+  const { matcher } = scanning
+  const needs = { ...named(base, 'imports'), ...upstreams, catalog: packages.catalog, gate: gate.gate, matcher }
   const catalogue = composeCatalogue({ ...needs, nextRun, sources: upstreams.listSources, formats: FORMATS })
   const imports = composeImports(needs)
   const features: readonly Feature[] = [
@@ -284,7 +285,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const downloads = composeDownloads({ ...named(base, 'downloads'), logFolder: env.logFolder })
   const backups = composeBackups({ ...named(base, 'backups'), version, settingsKey: env.settingsKey })
   const disk = composeDisk({ ...named(base, 'disk'), notices: outbound.notices })
-  const inventory = composeInventory({ ...named(base, 'inventory'), vulndb })
+  const inventory = composeInventory({ ...named(base, 'inventory'), vulndb, matcher: scanning.matcher })
   const nightly = [backups, disk, downloads, inventory, uploads, retention, logCleaning({ ...env, ...base })]
   const clocked = [
     ...nightly,

@@ -1,13 +1,8 @@
+import type { NamedPackage } from '../scanners/matcher.ts'
 import { BadReport } from './bad-report.ts'
 
-/** An installed package. Source and its version are empty where the list names none. */
-export interface Installed {
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-  readonly source: string
-  readonly sourceVersion: string
-}
+/** A package of a machine's list. */
+export type Installed = NamedPackage
 
 /** More than any machine has; a list that is longer is refused. */
 export const MOST_PACKAGES = 50_000

@@ -7,9 +7,11 @@ import type { Database } from '../vulndb/store/database.ts'
 import type { Orders } from '../vulndb/versions/orders.ts'
 import { newestSignatures } from './clamav-signatures.ts'
 import type { ClamdAddress } from './clamd-socket.ts'
+import type { Intel } from './enrich.ts'
 import type { ExternalDeps } from './external.ts'
 import { createScanners, type Scanners } from './index.ts'
 import { rememberFailures } from './last-scan.ts'
+import { createMatcher, type Matcher } from './matcher.ts'
 import { createOsvScanner } from './osv.ts'
 import type { AntivirusScanner, EngineStatus } from './scanner.ts'
 
@@ -21,8 +23,8 @@ export interface ScannerNeeds {
   readonly clamd: ClamdAddress | undefined
   /** Folders of programs, separated by `:`. */
   readonly searchPath: string
-  /** The loaded advisories and the orders of versions, for the embedded engine. */
-  readonly vulndb: { readonly database: Database; readonly orders: Orders }
+  /** The loaded advisories, the orders of versions and what is known of exploitation, for the embedded engine. */
+  readonly vulndb: { readonly database: Database; readonly orders: Orders; readonly intel: Intel }
   /** Engines instead of the built-in ones. */
   readonly engines?: Partial<Scanners>
 }
@@ -32,6 +34,8 @@ export interface ScannerPart {
   readonly scanners: Scanners
   /** The antivirus engine in health, settings and reports. */
   readonly antivirus: AntivirusScanner
+  /** The embedded engine for packages that are known by name alone. */
+  readonly matcher: Matcher
   /** The status of every engine. */
   statuses(): Promise<readonly EngineStatus[]>
   /** The date of the newest loaded vulnerability data. */
@@ -55,12 +59,8 @@ function programOf(id: 'grype' | 'trivy', { layout, settings, clock, searchPath 
 /** The engines, each with what it needs. */
 export function composeScanners(needs: ScannerNeeds): ScannerPart {
   const { settings, clock, clamd, vulndb, engines = {} } = needs
-  const osv = createOsvScanner({
-    database: vulndb.database,
-    orders: vulndb.orders,
-    clock,
-    maxAgeDays: () => settings.now().validation.vuln_data_max_age_days,
-  })
+  const maxAgeDays = (): number => settings.now().validation.vuln_data_max_age_days
+  const osv = createOsvScanner({ ...vulndb, clock, maxAgeDays })
   const built: Scanners = {
     ...createScanners({
       osv,
@@ -75,6 +75,7 @@ export function composeScanners(needs: ScannerNeeds): ScannerPart {
   return {
     scanners,
     antivirus,
+    matcher: createMatcher({ ...vulndb, osv, now: () => clock.now(), maxAgeDays }),
     statuses: () => Promise.all([...scanners.antivirus, ...scanners.vulnerability].map(engine => engine.status())),
     async dataAt() {
       const { data_at: at } = await osv.status()

@@ -9,6 +9,7 @@ import { buildDeb, type DebSpec } from '../support/packages.ts'
 import { lacking } from '../support/tools.ts'
 import { createVendorKey, type VendorKey } from '../support/upstream/key.ts'
 import { serveUpstream, type Upstream } from '../support/upstream/serve.ts'
+import { osvRecord, osvZip } from '../support/zip.ts'
 import { writeAptTree } from '../support/upstream/trees.ts'
 
 const noApt = lacking('apt', 'dpkg', 'gpgv', 'gnupg').length > 0
@@ -32,6 +33,7 @@ const PACKAGES = [
   deb('postbox', 'libbase', { fields: { Depends: 'libbase', Provides: 'mail-agent' } }),
   deb('broken', 'nowhere (>= 3)'),
   deb('cut', 'libbase'),
+  deb('app-beside', 'needs-cut'),
   deb('needs-cut', 'cut', { fields: { Depends: 'cut', Section: 'utils' } }),
 ]
 
@@ -71,9 +73,9 @@ describe('packages of another repository', () => {
     const keys = [key.fingerprint]
     expect((await call('POST', '/import/sources', { ...wish, architectures: ['amd64'], keys })).status).toBe(201)
     const synced = await it.call('POST', '/import/sources/elsewhere/sync', { token: admin })
-    expect(synced.text).toContain('"count":7')
+    expect(synced.text).toContain('"count":8')
     const found = await call<{ results: { name: string }[] }>('GET', '/import/search?q=app')
-    expect(found.body.results.map(({ name }) => name)).toEqual(['app', 'libapp'])
+    expect(found.body.results.map(({ name }) => name)).toEqual(['app', 'app-beside', 'libapp'])
   })
 
   test('are resolved with all they need, each after what it needs', async () => {
@@ -81,6 +83,10 @@ describe('packages of another repository', () => {
     expect(answer.packages.map(({ name }) => name)).toEqual(['libbase', 'libapp', 'postbox', 'app'])
     expect(answer.packages.at(-1)).toMatchObject({ is_root: true, needs: [1, 2], source: 'elsewhere' })
     expect(answer).toMatchObject({ to_download: 4, already_in_repo: 0, unresolved: [], base: 'none' })
+    // without vulnerability data nothing is foretold, and nothing reads as if it were fine
+    expect(answer.packages.map(one => one.forecast)).toEqual([null, null, null, null])
+    expect(answer.forecast).toMatchObject({ coverage: 'no_data', review: 0, block: 0 })
+    expect(answer.forecast.message).toContain('nothing is known of these packages beforehand')
     expect((await resolve('broken')).unresolved).toMatchObject([{ needed_by: 'broken 1.0', group: 'nowhere (>= 3)' }])
     const missing = await call('GET', '/import/resolve/nothing?distribution=bookworm')
     expect([missing.status, missing.body.code]).toEqual([404, 'import_unknown'])
@@ -160,18 +166,17 @@ describe('packages of another repository', () => {
     const content =
       'FROM python:3.12-bookworm\nRUN apt-get update && apt-get install -y libbase=1.0 needs-cut nobody-has-it'
     const { status, body } = await call('POST', '/import/analyze-dockerfile', { content })
-    const upstream = (size: unknown) => ({
-      version: '1.0',
-      section: expect.any(String),
-      size,
+    const upstream = (section: string | null) => ({
+      ...{ version: '1.0', section },
+      size: expect.any(Number),
       source_id: expect.any(Number),
     })
     expect([status, body]).toEqual([
       200,
       {
         packages_found: [
-          { name: 'libbase', status: 'available', pkg_manager: 'apt', upstream_info: upstream(expect.any(Number)) },
-          { name: 'needs-cut', status: 'importable', pkg_manager: 'apt', upstream_info: upstream(expect.any(Number)) },
+          { name: 'libbase', status: 'available', pkg_manager: 'apt', upstream_info: upstream(null) },
+          { name: 'needs-cut', status: 'importable', pkg_manager: 'apt', upstream_info: upstream('utils') },
           { name: 'nobody-has-it', status: 'unknown', pkg_manager: 'apt', upstream_info: null },
         ],
         ...{ total: 3, available: 1, missing: 2, importable: 1, unknown: 1, distribution: 'bookworm' },
@@ -183,7 +188,7 @@ describe('packages of another repository', () => {
     expect(other.body).toMatchObject({ unknown: 1, base_image: { pkg_manager: 'apk', distribution: null } })
     expect(other.body.note).toContain('The image does not say which distribution it is made of')
     const empty = await call('POST', '/import/analyze-dockerfile', { content: ' \n' })
-    expect([empty.status, empty.body.code]).toEqual([400, 'missing_field'])
+    expect([empty.status, empty.body.code]).toEqual([400, 'bad_request'])
     const large = await call('POST', '/import/analyze-dockerfile', { content: 'RUN x\n'.repeat(100_000) })
     expect(large.status).toBe(400)
   })
@@ -198,5 +203,24 @@ describe('packages of another repository', () => {
     )
     expect(gone.body.removed).toContain('app 1.0 (amd64)')
     expect((await call('DELETE', '/import/groups/again')).body).toMatchObject({ code: 'import_group_not_found' })
+  })
+
+  test('are told apart before they come by what the policy does for their known vulnerabilities', async () => {
+    const fillers = Array.from({ length: 150 }, (_, n) =>
+      osvRecord(`DEBIAN-CVE-2026-${20_000 + n}`, [['Debian:12', `filler${n}`, '']]),
+    )
+    const rated = { severity: [{ type: 'CVSS_V3', score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H' }] }
+    const critical = osvRecord('DEBIAN-CVE-2026-1', [['Debian:12', 'needs-cut', '2.0']], rated)
+    const form = new FormData()
+    form.set('file', new Blob([new Uint8Array(osvZip([...fillers, critical]))]), 'all.zip')
+    expect((await it.call('POST', '/security/database', { token: admin, form })).status).toBeLessThan(300)
+    const { packages, forecast } = await resolve('app-beside')
+    expect(packages.filter(one => !one.already_in_repo).map(one => [one.name, one.forecast])).toEqual([
+      ['needs-cut', { action: 'block', worst: 'critical', findings: 1 }],
+      ['app-beside', { action: 'allow', worst: null, findings: 0 }],
+    ])
+    expect(packages.filter(one => one.already_in_repo).map(one => one.forecast)).toEqual([null, null])
+    expect(forecast).toMatchObject({ coverage: 'covered', review: 0, block: 1 })
+    expect(forecast.message).toContain('looked at when its file is here')
   })
 })

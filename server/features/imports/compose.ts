@@ -12,19 +12,21 @@ import { createCatalogueOf, type CatalogueDeps } from '../../imports/run/catalog
 import { createFindElsewhere, type FindElsewhere } from '../../imports/run/elsewhere.ts'
 import { createImportMissing, type ImportMissing } from '../../imports/run/import-missing.ts'
 import { importWork, type ImportDeps } from '../../imports/run/import-work.ts'
+import { createForecast } from '../../imports/run/forecast.ts'
 import { createLookUp } from '../../imports/run/look-up.ts'
 import { createPlanner, type PlannerDeps } from '../../imports/run/plan.ts'
 import { sweepDownloads } from '../../imports/reach/download.ts'
 import type { FetchPackage } from '../../imports/trust/fetch-package.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { space } from '../../lib/disk-space.ts'
+import type { Matcher } from '../../scanners/matcher.ts'
 import { imports } from './contract.ts'
 import type { ImportRouteDeps } from './deps.ts'
 import { importHandlers } from './handlers.ts'
 
 export interface ImportNeeds
   extends
-    Omit<ImportRouteDeps, 'planner' | 'lookUp' | 'formatOf'>,
+    Omit<ImportRouteDeps, 'planner' | 'lookUp' | 'forecast' | 'formatOf'>,
     Pick<ImportDeps, 'gate'>,
     Pick<CatalogueDeps, 'listSources'> {
   readonly settings: ImportDeps['settings'] & PlannerDeps['settings']
@@ -33,6 +35,7 @@ export interface ImportNeeds
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
   readonly fetchPackage: FetchPackage
   readonly clock: Clock
+  readonly matcher: Matcher
 }
 
 const MB = 1024 ** 2
@@ -49,6 +52,7 @@ export function composeImports(needs: ImportNeeds): ImportsFeature {
   const catalogue = createCatalogueOf(needs)
   const planner = createPlanner({ ...needs, catalogue, formatOf: getFormat, resolverOf: findResolver })
   const lookUp = createLookUp({ db, catalogue, formatOf: getFormat })
+  const forecast = createForecast(needs)
   /** A file lies twice while it goes through the gate. */
   async function needRoom(bytes: number): Promise<void> {
     const { freeBytes } = await space(layout.root)
@@ -84,7 +88,7 @@ export function composeImports(needs: ImportNeeds): ImportsFeature {
     importMissing: createImportMissing({ ...needs, jobs: needs.worker, catalogue }),
     findElsewhere: createFindElsewhere({ ...needs, catalogue, formatOf: getFormat }),
     work: [work] as WorkKind[],
-    routes: bind(imports, importHandlers, { ...needs, planner, lookUp, formatOf: getFormat }),
+    routes: bind(imports, importHandlers, { ...needs, planner, lookUp, forecast, formatOf: getFormat }),
     // halves of files that no job asked for any longer
     jobs: [
       {

@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
+import { SEVERITIES } from '../../core/findings.ts'
 import { DistributionFilter, listed, OrNull, Text, Time } from '../../core/schemas.ts'
 import { ITEM_STATES } from '../../imports/run/planned.ts'
 
@@ -67,6 +68,14 @@ const ResolvedPackage = Type.Object({
   is_root: Type.Boolean(),
   needs: Type.Array(Count),
   virtual: Type.Optional(Text),
+  /** What the policy does with it for its known vulnerabilities; null where that is not known. */
+  forecast: OrNull(
+    Type.Object({
+      action: listed(['allow', 'warn', 'review', 'block']),
+      worst: OrNull(listed(SEVERITIES)),
+      findings: Count,
+    }),
+  ),
 })
 export type ResolvedPackage = Static<typeof ResolvedPackage>
 const Resolved = Type.Object({
@@ -80,6 +89,12 @@ const Resolved = Type.Object({
   to_download: Count,
   download_bytes: Count,
   packages: Type.Array(ResolvedPackage),
+  forecast: Type.Object({
+    coverage: listed(['covered', 'partial', 'not_covered', 'no_data', 'stale']),
+    message: Text,
+    review: Count,
+    block: Count,
+  }),
   assumed: Type.Array(Type.Object({ name: Text, version: Text, arch: Text })),
   unresolved: Type.Array(Type.Object({ needed_by: Text, group: Text, reason: Text })),
   conflicts: Type.Array(Type.Object({ package: Text, excluded_by: Text, relation: Text })),
@@ -161,7 +176,7 @@ export const imports = contract({
   'GET /import/resolve/{name}': {
     summary: 'Tells what would have to be imported with a package, and what nobody has.',
     details:
-      '`base` says what clients have anyway: `none`, `minbase` (what every machine of the distribution has) or `upstream` (they keep the repositories of the distribution itself); absent: as the settings say for the distribution. `packages` stand after what they need; `needs` are places in that list. What cannot be met is in `unresolved`, with the reason.',
+      '`base` says what clients have anyway: `none`, `minbase` (what every machine of the distribution has) or `upstream` (they keep the repositories of the distribution itself); absent: as the settings say for the distribution. `packages` stand after what they need; `needs` are places in that list. `forecast` is what the policy does for vulnerabilities that are known of this name and version; null is not looked up, never fine. What cannot be met is in `unresolved`, with the reason.',
     access: 'any',
     params: Type.Object({ name: Name }),
     query: Type.Object({
@@ -217,13 +232,13 @@ export const imports = contract({
   'POST /import/analyze-dockerfile': {
     summary: 'Tells which packages a Dockerfile installs, and which of them are here or can be imported.',
     details:
-      'Nothing is imported, and nothing of the file is executed: names in variables and scripts are not found. The distribution is the one that is named, else the one that the last image is made of. `available`: published here; `importable`: one of its sources lists it; `unknown`: neither, and `note` says where that was not looked up everywhere.',
+      'At most 500,000 characters are read. Nothing is imported, and nothing of the file is executed: names in variables and scripts are not found. The distribution is the one that is named, else the one that the last image is made of. `available`: published here; `importable`: one of its sources lists it; `unknown`: neither, and `note` says where that was not looked up everywhere.',
     access: 'uploader+',
     scoped: 'distribution',
     limit: { bucket: 'import-dockerfile', perMinute: 30 },
-    body: Type.Object({ content: Type.String({ maxLength: 500_000 }), distribution: Type.Optional(Codename) }),
+    body: Type.Object({ content: Type.String(), distribution: Type.Optional(Codename) }),
     reply: Dockerfile,
-    fails: ['missing_field', 'unknown_distribution'],
+    fails: ['bad_request', 'unknown_distribution'],
   },
   'GET /import/groups': {
     summary: 'Lists what was imported together, the newest first.',

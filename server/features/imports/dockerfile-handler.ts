@@ -15,6 +15,9 @@ interface Input {
   readonly who: Principal
   readonly raw: RawRequest
 }
+/** Of a text; the longest real ones have some thousand. */
+const MOST_LETTERS = 500_000
+
 type Found = DockerfileReply['packages_found'][number]
 
 const managerOf = ({ format }: Distribution): Manager | undefined =>
@@ -70,7 +73,11 @@ async function noteOf({ planner }: ImportRouteDeps, codename: string | undefined
 /** Reads a Dockerfile; nothing is imported, and nothing of it is executed. */
 export async function analyzeDockerfile(deps: ImportRouteDeps, input: Input): Promise<DockerfileReply> {
   const { body, viewer, who, raw } = input
-  if (body.content.trim() === '') fail('missing_field', { field: 'content' })
+  if (body.content.trim() === '') fail('bad_request', { said: 'The Dockerfile is empty. Send its text as `content`.' })
+  if (body.content.length > MOST_LETTERS)
+    fail('bad_request', {
+      said: `The Dockerfile has ${body.content.length} characters; at most ${MOST_LETTERS} are read. Send the part that installs packages.`,
+    })
   const { installed, image } = readDockerfile(body.content)
   const seen = deps.repositories.seenBy(viewer)
   const base = image === undefined ? undefined : distributionOfImage(image, seen.all())

@@ -134,19 +134,13 @@ async function runImport(
 }
 
 export const importHandlers: Handlers<typeof imports, ImportRouteDeps> = {
-  'GET /import/resolve/{name}': async ({ planner }, { params, query, viewer, raw }) =>
-    resolveReply(
-      params.name,
-      await planner.resolve(
-        {
-          packages: [{ name: params.name, ...(query.version === undefined ? {} : { version: query.version }) }],
-          target: await planner.target({ name: params.name, codename: query.distribution, arch: query.arch }, viewer),
-          recommends: query.recommends ?? false,
-          base: query.base,
-        },
-        raw.signal,
-      ),
-    ),
+  'GET /import/resolve/{name}': async ({ planner, forecast }, { params: { name }, query, viewer, raw }) => {
+    const { distribution: codename, version, arch, recommends = false, base } = query
+    const target = await planner.target({ name, codename, arch }, viewer)
+    const packages = [{ name, ...(version === undefined ? {} : { version }) }]
+    const found = await planner.resolve({ packages, target, recommends, base }, raw.signal)
+    return resolveReply(name, found, await forecast(target.codename, found.packages))
+  },
   'POST /import/fetch': (deps, input) => runImport(deps, { ...input.body, packages: [input.body] }, input),
   'POST /import/batch': (deps, input) => runImport(deps, input.body, input),
   'POST /import/packages': async (deps, input) => {

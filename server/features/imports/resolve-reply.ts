@@ -1,13 +1,19 @@
+import type { Action } from '../../core/action.ts'
 import type { Candidate } from '../../imports/resolve/closure.ts'
+import type { Forecast, Forecasts } from '../../imports/run/forecast.ts'
 import type { Resolution } from '../../imports/run/plan.ts'
 import type { ResolvedPackage, ResolveReply } from './contract.ts'
 
 const short = ({ name, version, arch }: Candidate) => ({ name, version, arch })
 
+const forecastView = (one: Forecast | undefined): ResolvedPackage['forecast'] =>
+  one === undefined ? null : { ...one, worst: one.worst ?? null }
+
 /** The answer to a resolution: first what would come in, each after what it needs, then what is here already. */
 export function resolveReply(
   name: string,
   { target, base, closure, packages, needs, published }: Resolution,
+  forecasts: Forecasts,
 ): ResolveReply {
   const roots = new Map(closure.roots.flatMap(({ asked, package: found }) => (found ? [[found.id, asked]] : [])))
   const virtual = (one: Candidate): Pick<ResolvedPackage, 'virtual'> => {
@@ -22,6 +28,7 @@ export function resolveReply(
     already_in_repo: false,
     is_root: roots.has(one.id),
     needs: [...(needs[at] ?? [])],
+    forecast: forecastView(forecasts.packages[at]),
     ...virtual(one),
   }))
   const here = published.map((one): ResolvedPackage => ({
@@ -32,9 +39,11 @@ export function resolveReply(
     already_in_repo: true,
     is_root: roots.has(one.id),
     needs: [],
+    forecast: null,
     ...virtual(one),
   }))
   const all = [...coming, ...here]
+  const foreseen = (action: Action): number => coming.filter(one => one.forecast?.action === action).length
   return {
     success: true,
     package: name,
@@ -46,6 +55,12 @@ export function resolveReply(
     to_download: coming.length,
     download_bytes: coming.reduce((sum, { size }) => sum + size, 0),
     packages: all,
+    forecast: {
+      coverage: forecasts.coverage,
+      message: forecasts.said,
+      review: foreseen('review'),
+      block: foreseen('block'),
+    },
     assumed: closure.assumed.filter(one => !published.includes(one)).map(short),
     unresolved: closure.unresolved.map(one => ({ ...one })),
     conflicts: closure.conflicts.map(one => ({ ...one })),

@@ -4,15 +4,11 @@ import type { Jobs, WorkKind } from '../../core/work.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import { JUDGE } from '../../inventory/intake.ts'
 import { judgeMachine, listStale, type JudgeDeps } from '../../inventory/judge.ts'
-import { createMatcher } from '../../inventory/matcher.ts'
 import { SCAN, scanWork, type ScanDeps } from '../../inventory/scan.ts'
 import { forgetScans } from '../../inventory/scan-log.ts'
 import type { Log } from '../../lib/log.ts'
-import { createOsvScanner } from '../../scanners/osv.ts'
 import type { Settings } from '../../settings/store.ts'
-import type { ThreatIntel } from '../../vulndb/intel/threat-intel.ts'
-import type { Database } from '../../vulndb/store/database.ts'
-import type { Orders } from '../../vulndb/versions/orders.ts'
+import type { Matcher } from '../../scanners/matcher.ts'
 import { clients } from './client-contract.ts'
 import { clientHandlers, type ClientRouteDeps } from './client-handlers.ts'
 import { inventory } from './contract.ts'
@@ -27,12 +23,8 @@ export interface InventoryNeeds extends Omit<ClientRouteDeps, 'changed'>, Omit<R
   readonly audit: ClientRouteDeps['audit'] & ScanDeps['audit']
   readonly worker: Jobs
   readonly log: Log
-  readonly vulndb: {
-    readonly database: Database
-    readonly orders: Orders
-    readonly intel: ThreatIntel
-    onChanged(listener: () => void): void
-  }
+  readonly matcher: Matcher
+  readonly vulndb: { onChanged(listener: () => void): void }
 }
 
 const DAY_MS = 86_400_000
@@ -40,14 +32,7 @@ const DAY_MS = 86_400_000
 /** Machines: what they run, what is newer here, what is wrong with it. */
 export function composeInventory(needs: InventoryNeeds): Feature {
   const { db, clock, outbox, settings, vulndb, log, worker } = needs
-  const maxAgeDays = (): number => settings.now().validation.vuln_data_max_age_days
-  const matcher = createMatcher({
-    ...vulndb,
-    osv: createOsvScanner({ ...vulndb, clock, maxAgeDays }),
-    now: () => clock.now(),
-    maxAgeDays,
-  })
-  const judging: JudgeDeps = { ...needs, matcher }
+  const judging: JudgeDeps = needs
 
   /** Owes a comparison of every machine that was compared with what is no longer so. */
   async function followChanges(): Promise<void> {

@@ -15,6 +15,8 @@ interface Row {
   readonly sha256: string | null
   readonly sha512: string | null
   readonly control: string | null
+  readonly source: string | null
+  readonly source_version: string | null
 }
 
 const listed = (one: Candidate, row: Row): Listed => ({
@@ -27,6 +29,8 @@ const listed = (one: Candidate, row: Row): Listed => ({
     ...(row.sha512 === null ? {} : { sha512: row.sha512 }),
   },
   ...(row.control === null ? {} : { controlSha1: row.control }),
+  ...(row.source === null ? {} : { source: row.source }),
+  ...(row.source_version === null ? {} : { sourceVersion: row.source_version }),
 })
 
 export interface CatalogueDeps {
@@ -51,7 +55,7 @@ export function createCatalogueOf({ db, repositories, listSources }: CatalogueDe
       const rows = await db.query<Row>(
         `
         select p.id, p.source_id, p.component, p.path, encode(p.sha256, 'hex') as sha256, encode(p.sha512, 'hex') as sha512,
-          encode(p.control, 'hex') as control
+          encode(p.control, 'hex') as control, p.source, p.source_version
         from import_package p where p.id = any($1::bigint[])`,
         [chosen.map(({ id }) => id)],
       )

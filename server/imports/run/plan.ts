@@ -19,6 +19,9 @@ export interface Listed extends Candidate {
   readonly path: RelPath
   readonly digests: Planned['digests']
   readonly controlSha1?: string
+  /** The source package, where it has another name, and its version, where that is another. */
+  readonly source?: string
+  readonly sourceVersion?: string
 }
 
 /** What the sources of a distribution list. */

@@ -1,14 +1,22 @@
 import type { Finding } from '../core/findings.ts'
-import { enrich, type Intel } from '../scanners/enrich.ts'
-import type { OsvScanner } from '../scanners/osv.ts'
-import type { DistributionCoverage } from '../scanners/scanner.ts'
+import { enrich, type Intel } from './enrich.ts'
+import type { OsvScanner } from './osv.ts'
+import type { DistributionCoverage } from './scanner.ts'
 import { distributionCoverage } from '../vulndb/match/coverage.ts'
 import { ecosystemOf } from '../vulndb/match/ecosystems.ts'
 import type { PackageQuery } from '../vulndb/match/matching-rules.ts'
 import type { Database } from '../vulndb/store/database.ts'
-import type { Installed } from './package-lists.ts'
 
-/** A system whose packages are looked up. */
+/** A package by what a list says of it; its source is empty where the list does not say it. */
+export interface NamedPackage {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly source: string
+  readonly sourceVersion: string
+}
+
+/** A distribution whose packages are looked up. */
 export interface MatchedSystem {
   readonly label: string
   readonly scanner: string | undefined
@@ -23,17 +31,17 @@ export interface MatcherDeps {
   readonly maxAgeDays: () => number
 }
 
-/** Looks packages of machines up in the loaded vulnerability data. */
+/** Looks packages up that are known by name alone, as those of machines and of other repositories. */
 export interface Matcher {
   /** What the data are worth for a system; `not_covered` and `no_data`: nothing is known of its packages. */
   coverage(system: MatchedSystem): Promise<DistributionCoverage>
   /** The findings of each package, in the given order. @throws EngineUnavailable */
-  match(system: MatchedSystem, packages: readonly Installed[]): Promise<readonly (readonly Finding[])[]>
+  match(system: MatchedSystem, packages: readonly NamedPackage[]): Promise<readonly (readonly Finding[])[]>
   /** Changes whenever other data are loaded. */
   generation(): Promise<string>
 }
 
-/** Many machines have the same packages. */
+/** Many machines have the same packages, and every closure the same libraries. */
 const MOST_KEPT = 60_000
 
 /** The embedded engine's answers, kept while the same data are loaded. */
@@ -56,7 +64,7 @@ export function createMatcher({ database, osv, intel, now, maxAgeDays }: Matcher
       if (current !== keptOf || kept.size > MOST_KEPT) kept.clear()
       keptOf = current
       const { ecosystem } = ecosystemOf(system)
-      const keyOf = ({ name, version, arch, source, sourceVersion }: Installed): string =>
+      const keyOf = ({ name, version, arch, source, sourceVersion }: NamedPackage): string =>
         [ecosystem, name, version, arch, source, sourceVersion].join('\t')
       const missing = [...new Map(packages.map(one => [keyOf(one), one])).entries()].filter(([key]) => !kept.has(key))
       const answers = await osv.match(

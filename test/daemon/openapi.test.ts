@@ -91,7 +91,7 @@ test('a form has the fields that its route takes, and no others', () => {
         : [[key, [Object.keys(form.properties as Json).sort(), form.required, form.additionalProperties]]]
     }),
   )
-  const upload = [['component', 'distribution', 'file', 'sha256'], ['file', 'distribution'], false]
+  const upload = [['component', 'distribution', 'file', 'resolve', 'sha256'], ['file', 'distribution'], false]
   expect(forms).toEqual({
     'POST /api/v1/upload/': upload,
     'POST /api/v1/upload/stream': upload,

@@ -1,4 +1,4 @@
-import type { Principal } from '../../core/access.ts'
+import { needScope, type Principal } from '../../core/access.ts'
 import type { RawRequest } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
 import type { Distribution } from '../../core/repository.ts'
@@ -78,6 +78,7 @@ export async function analyzeDockerfile(deps: ImportRouteDeps, input: Input): Pr
     fail('bad_request', {
       said: `The Dockerfile has ${body.content.length} characters; at most ${MOST_LETTERS} are read. Send the part that installs packages.`,
     })
+  if (body.distribution !== undefined) needScope(who, body.distribution)
   const { installed, image } = readDockerfile(body.content)
   const seen = deps.repositories.seenBy(viewer)
   const base = image === undefined ? undefined : distributionOfImage(image, seen.all())

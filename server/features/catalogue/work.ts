@@ -3,10 +3,10 @@ import { ALL_SEEING } from '../../core/viewer.ts'
 import type { Run, Telling, WorkKind } from '../../core/work.ts'
 import type { Db } from '../../db/db.ts'
 import type { SyncResult } from '../../imports/catalogue/outcome.ts'
-import { heldSources, suspectClock } from '../../imports/catalogue/source-states.ts'
+import { CLOCK_SUSPECT, heldSources, suspectClock } from '../../imports/catalogue/source-states.ts'
 import type { SyncMany } from '../../imports/catalogue/sync-many.ts'
 import type { Source } from '../../imports/source.ts'
-import { isClockSuspect } from '../../imports/trust/judge.ts'
+import { isClockSuspect, isOfClock } from '../../imports/trust/judge.ts'
 import type { Audit } from '../../record/audit.ts'
 import { sourcesOf, type TargetDeps } from './targets.ts'
 
@@ -69,6 +69,30 @@ function reportOf(target: string, sources: readonly SyncResult[]): SyncReport {
   }
 }
 
+/** Where many sources of a format complain of dates, the reason is here: says so instead of that they are bad. */
+async function blameClock(
+  db: Db,
+  run: Pick<Run<Cursor>, 'step'>,
+  ended: readonly SyncResult[],
+  chosen: readonly Source[],
+): Promise<readonly SyncResult[]> {
+  const formatOf = new Map(chosen.map(({ key, format }) => [key, format]))
+  const suspect = new Set<SyncResult>()
+  for (const results of Map.groupBy(ended, one => formatOf.get(one.source_id)).values())
+    if (isClockSuspect(results.map(({ state }) => state)))
+      for (const one of results) if (isOfClock(one)) suspect.add(one)
+  if (suspect.size === 0) return ended
+  const told = ended.map(one =>
+    suspect.has(one) ? { ...one, state: 'clock_suspect' as const, said: CLOCK_SUSPECT } : one,
+  )
+  await suspectClock(
+    db,
+    [...suspect].map(one => one.source_id),
+  )
+  await run.step({ cursor: { ended: told }, say: [{ level: 'error', message: CLOCK_SUSPECT }] })
+  return told
+}
+
 /** Asks the sources that have not ended in an earlier run. */
 async function synchronise(
   { db, syncMany }: SyncWorkDeps,
@@ -101,15 +125,7 @@ async function synchronise(
       await run.step({ cursor: { ended }, done: ended.length, say: [lineOf(source, result)] })
     },
   })
-  if (isClockSuspect(ended.map(({ state }) => state))) {
-    await suspectClock(
-      db,
-      chosen.map(({ id }) => id),
-    )
-    const message = `Several sources say that their data have ended or not begun: most likely this machine's clock is wrong.`
-    await run.step({ say: [{ level: 'warning', message }] })
-  }
-  return ended
+  return blameClock(db, run, ended, chosen)
 }
 
 /** Brings the catalogue up to date. A source that fails is told in the result, and the job goes on. */

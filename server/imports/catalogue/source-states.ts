@@ -44,13 +44,13 @@ export async function heldSources(db: Queryable): Promise<ReadonlySet<number>> {
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Says of sources whose data have ended or not begun that this machine's clock is wrong. */
-export const suspectClock = (db: Queryable, sourceIds: readonly number[]): Promise<unknown> =>
+/** What is said of a source that most likely is all right, while this machine's clock is not. */
+export const CLOCK_SUSPECT = `Many sources say that their data have ended or not begun, so it is most likely this machine's clock. ${WAYS_OUT.clock_suspect}`
+
+/** Says of these sources, as far as their data have ended or not begun, that this machine's clock is suspect. */
+export const suspectClock = (db: Queryable, keys: readonly string[]): Promise<unknown> =>
   db.query(
-    `update import_root set state = 'clock_suspect', said = $2
-    where source_id = any($1) and state in ('expired', 'not_yet_valid')`,
-    [
-      sourceIds,
-      `Several sources say that their data have ended or not begun, so it is most likely this machine's clock. ${WAYS_OUT.clock_suspect}`,
-    ],
+    `update import_root r set state = 'clock_suspect', said = $2 from import_source s
+    where s.id = r.source_id and s.key = any($1) and r.state in ('expired', 'not_yet_valid')`,
+    [keys, CLOCK_SUSPECT],
   )

@@ -58,11 +58,12 @@ describe('a source that is well', () => {
   })
 })
 
-test('the clock is suspected where many sources, and at least half, say that dates are wrong', () => {
+test('the clock is suspected where many sources, and at least half of those that answered, say that dates are wrong', () => {
   const suspect = (...states: readonly SyncState[]): boolean => isClockSuspect(states)
   expect(suspect('expired', 'not_yet_valid', 'expired', 'ok', 'ok')).toBe(true)
   expect(suspect('expired', 'expired', 'expired', 'ok', 'ok', 'ok', 'ok')).toBe(false)
   expect(suspect('expired', 'expired')).toBe(false)
+  expect(suspect('expired', 'expired', 'expired', 'ok', ...Array<SyncState>(9).fill('unreachable'))).toBe(true)
 })
 
 test('every state has its own sentence, and one that fails says what to do', () => {

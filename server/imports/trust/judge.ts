@@ -79,14 +79,18 @@ export function notesOf(
 
 /** States that a wrong clock of this machine gives everything. */
 const OF_CLOCKS: ReadonlySet<SyncState> = new Set(['expired', 'not_yet_valid'])
+/** Whether a source complains of dates, as all do when the clock here is wrong. */
+export const isOfClock = ({ state }: { readonly state: SyncState }): boolean => OF_CLOCKS.has(state)
+/** States of sources that told nothing of their dates. */
+const UNHEARD: ReadonlySet<SyncState> = new Set(['never', 'unreachable', 'gone', 'mirror_syncing', 'refused', 'error'])
 
 /**
  * Whether this machine's clock is wrong rather than its sources: three or more say that data have ended or not begun,
- * and they are at least half of those that were asked.
+ * and they are at least half of those that answered. @param states  of sources of one format: not all formats date theirs
  */
 export function isClockSuspect(states: readonly SyncState[]): boolean {
   const dated = states.filter(state => OF_CLOCKS.has(state)).length
-  return dated >= 3 && dated * 2 >= states.length
+  return dated >= 3 && dated * 2 >= states.filter(state => !UNHEARD.has(state)).length
 }
 
 /** Judges by what the database remembers of a source. */

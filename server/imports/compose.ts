@@ -22,6 +22,7 @@ import { createReach, type Reach } from './reach/reach.ts'
 import { readInThread } from './catalogue/reading.ts'
 import { createSyncMany, type SyncMany } from './catalogue/sync-many.ts'
 import { createSync } from './catalogue/sync.ts'
+import { createReadingTurns } from './catalogue/turns.ts'
 import type { Source } from './source.ts'
 import { createSourceStore, type SourceStore } from './sources/store.ts'
 import { createFetchPackage, type FetchPackage } from './trust/fetch-package.ts'
@@ -102,6 +103,7 @@ export function composeUpstreams(needs: UpstreamsNeeds): UpstreamsPart {
     incoming: layout.imports,
     keysFor: keys.keysFor,
     read: readInThread,
+    turns: createReadingTurns(format => readerOf(format).atOnce ?? 1),
   })
   const listSources = async (): Promise<readonly Source[]> => (await sources.list()).map(({ source }) => source)
   return {
@@ -112,7 +114,7 @@ export function composeUpstreams(needs: UpstreamsNeeds): UpstreamsPart {
     judge,
     listSources,
     findSource: async id => (await listSources()).find(source => source.id === id),
-    syncMany: createSyncMany(sync, format => readerOf(format).atOnce ?? 1),
+    syncMany: createSyncMany(sync),
     async settle() {
       await keys.settle()
       await sources.settle()

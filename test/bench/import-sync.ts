@@ -97,6 +97,7 @@ async function measure({ db, folder, keys }: Bench, source: Source, label: strin
     keysFor: () => Promise.resolve(keys),
     judge: () => Promise.resolve(undefined),
     read: readInThread,
+    turns: (_format, _signal, work) => work(),
     againAfterMs: [],
   })
   const [wal, rows, lag, start, cpu] = [

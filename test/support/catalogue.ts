@@ -6,6 +6,7 @@ import { getFormat } from '../../server/formats/index.ts'
 import type { FetchPath, UpstreamReader } from '../../server/formats/upstream.ts'
 import { readInThread } from '../../server/imports/catalogue/reading.ts'
 import { createSync, type Sync, type SyncDeps } from '../../server/imports/catalogue/sync.ts'
+import { createReadingTurns } from '../../server/imports/catalogue/turns.ts'
 import type { Source } from '../../server/imports/source.ts'
 import { trustKeys } from '../../server/signing/trusted-keys.ts'
 import type { Codename } from '../../server/core/identity.ts'
@@ -94,6 +95,7 @@ export async function startSync(
     keysFor: () => Promise.resolve(keys),
     judge: () => Promise.resolve(undefined),
     read: readInThread,
+    turns: createReadingTurns(() => 1),
     againAfterMs: [0, 0],
     ...more,
   })

@@ -50,7 +50,7 @@ beforeEach(async () => {
     sources: async () => (await store.list()).map(({ source }) => source),
     audit: { record: async (fact: unknown) => void audited.push(fact) },
   }
-  worker = await startWorker(db, [syncWork({ ...common, syncMany: createSyncMany(syncing, () => 2) }) as WorkKind])
+  worker = await startWorker(db, [syncWork({ ...common, syncMany: createSyncMany(syncing) }) as WorkKind])
   deps = {
     ...common,
     worker,

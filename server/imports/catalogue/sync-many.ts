@@ -1,8 +1,7 @@
-import type { FormatId } from '../../core/identity.ts'
-import { createLanes, type Lanes } from '../../lib/lanes.ts'
 import type { Source } from '../source.ts'
 import type { SyncResult } from './outcome.ts'
 import type { Sync, SyncOptions } from './sync.ts'
+import { createQueue } from './turns.ts'
 
 export interface ManyOptions extends SyncOptions {
   /** Called at the end of each source, one at a time. */
@@ -12,24 +11,18 @@ export interface ManyOptions extends SyncOptions {
 }
 
 /**
- * Synchronises sources, of each format as many at once as fit in memory, whoever asks. What is wrong with one never
- * ends the others.
+ * Synchronises sources, several at once: one that does not answer leaves the others their turn. What is wrong with one
+ * never ends the others.
  * @throws the reason of the signal; DatabaseUnavailable
  */
 export type SyncMany = (sources: readonly Source[], options: ManyOptions) => Promise<void>
 
-/** @param atOnce  how many sources of a format are read at once */
-export function createSyncMany(sync: Sync, atOnce: (format: FormatId) => number): SyncMany {
-  const lanes = new Map<FormatId, Lanes>()
-  const laneOf = (format: FormatId): Lanes => {
-    const known =
-      lanes.get(format) ??
-      createLanes([{ upToBytes: Infinity, atOnce: atOnce(format), mostWaiting: Infinity }], waiting => {
-        throw new Error(`${waiting} sources wait in a queue without an end`)
-      })
-    lanes.set(format, known)
-    return known
-  }
+/** So many are asked for their root at once, over all formats. Reading what is new waits for another turn. */
+const ASKED_AT_ONCE = 8
+
+/** Makes what synchronises many; whoever asks, they share one queue. */
+export function createSyncMany(sync: Sync): SyncMany {
+  const queue = createQueue(ASKED_AT_ONCE)
   return async (sources, { ended, read, ...options }) => {
     let telling: Promise<void> = Promise.resolve()
     const one = async (source: Source): Promise<void> => {
@@ -43,9 +36,7 @@ export function createSyncMany(sync: Sync, atOnce: (format: FormatId) => number)
       telling = telling.then(() => ended(source, result))
       await telling
     }
-    const running = sources.map(source =>
-      laneOf(source.format).run({ sizeBytes: 0, signal: options.signal }, () => one(source)),
-    )
+    const running = sources.map(source => queue.run({ sizeBytes: 0, signal: options.signal }, () => one(source)))
     // all of them have ended before this does: nothing is written afterwards
     const outcomes = await Promise.allSettled(running)
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason

@@ -25,6 +25,7 @@ import {
   takeIds,
   type Held,
 } from './store.ts'
+import type { Turns } from './turns.ts'
 import { writeFound, type Found, type Written } from './write.ts'
 
 export interface SyncDeps {
@@ -38,6 +39,8 @@ export interface SyncDeps {
   readonly keysFor: KeysFor
   readonly judge: JudgeRoots
   readonly read: typeof readInThread
+  /** Reading takes memory, and sources of a format look at one another: asking for a root needs no turn. */
+  readonly turns: Turns<FormatId>
   /** How long to wait before a mirror that may be in the middle of an update is asked again. */
   readonly againAfterMs?: readonly number[]
 }
@@ -150,16 +153,24 @@ export function createSync(deps: SyncDeps): Sync {
     if (refusal !== undefined) throw new Refused(refusal)
     opened()
     const held = await findHeld(db, source.id)
-    const scope = scopeOf(source, LAYOUT)
-    if (held?.sha256 === root.sha256 && held.scope === scope) return undefined
+    if (held?.sha256 === root.sha256 && held.scope === scopeOf(source, LAYOUT)) return undefined
+    const { signal } = options
+    return deps.turns(source.format, signal, () => readAndWrite({ source, root, reached, options }))
+  }
+
+  async function readAndWrite(reading: Omit<Reading, 'held' | 'folder'>): Promise<Written> {
+    const { source, root, reached, options } = reading
+    // what others wrote while this waited may have it read as a whole
+    const held = await findHeld(db, source.id)
     await mkdir(deps.incoming, { recursive: true, mode: 0o750 })
     const folder = await mkdtemp(join(deps.incoming, 'catalogue-'))
     try {
-      const found = await readNew(deps, { source, root, held, reached, folder, options })
+      const found = await readNew(deps, { ...reading, held, folder })
       const { roots, sha256 } = root
       const synced = { roots, sha256, now: clock.now(), bytes: reached.bytes(), mirror: reached.mirror() }
       options.signal.throwIfAborted()
-      return await writeFound(db, { ...found, scope, synced }, options.within ?? (async () => undefined))
+      const within = options.within ?? (async () => undefined)
+      return await writeFound(db, { ...found, scope: scopeOf(source, LAYOUT), synced }, within)
     } finally {
       await rm(folder, { recursive: true, force: true })
     }

@@ -86,7 +86,8 @@ const UNHEARD: ReadonlySet<SyncState> = new Set(['never', 'unreachable', 'gone',
 
 /**
  * Whether this machine's clock is wrong rather than its sources: three or more say that data have ended or not begun,
- * and they are at least half of those that answered. @param states  of sources of one format: not all formats date theirs
+ * and they are at least half of those that answered.
+ * @param states  of sources of one format: not all formats date theirs
  */
 export function isClockSuspect(states: readonly SyncState[]): boolean {
   const dated = states.filter(state => OF_CLOCKS.has(state)).length

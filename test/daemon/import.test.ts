@@ -102,6 +102,9 @@ describe('packages of another repository', () => {
     const snapshot = await call<{ source: object }>('GET', '/artifacts/app/versions/1.0/snapshot?distribution=bookworm')
     expect(snapshot.body).toMatchObject({ source: { import_method: 'internet', import_group: 'the-app' } })
     expect((await resolve('app')).packages.every(one => one.already_in_repo)).toBe(true)
+    expect((await fetchNow({ package: 'app', group: 'the-app' })).body).toMatchObject({
+      ...{ status: 'complete', message: 'All that was asked for is served here already.', packages: [] },
+    })
     if (noApt) return
     const publicKey = (await it.call('GET', '/repos/gpg.key')).text
     const root = await createAptRoot({ source: `${it.url}/repos bookworm main`, key: publicKey })

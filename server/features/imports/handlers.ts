@@ -26,6 +26,7 @@ const THERE = new Set(['added', 'already'])
 
 /** One sentence about the whole. */
 function messageOf({ packages, unresolved }: ImportResult, status: ImportReply['status']): string {
+  if (packages.length === 0 && status === 'complete') return 'All that was asked for is served here already.'
   const count = (state: string): number => packages.filter(one => one.status === state).length
   const parts = [
     `${count('added')} published`,

@@ -1,7 +1,7 @@
 import { isRefusal } from '../../core/errors.ts'
-import type { Manifest } from '../../core/manifest.ts'
 import type { Telling } from '../../core/work.ts'
 import type { Fate } from '../bulk/together.ts'
+import { whyNot } from '../why-not.ts'
 
 /** What can become of a file of a tree. */
 export const FATES = ['added', 'held', 'blocked', 'skipped', 'failed'] as const
@@ -32,13 +32,6 @@ export const NOTHING_YET: Tally = { added: 0, held: 0, blocked: 0, skipped: 0, f
 
 const reason = (error: unknown): string =>
   isRefusal(error) ? error.message : 'It failed for a reason that the log of the service names.'
-
-/** Why a version is not served: the steps that say so. */
-function whyNot({ reports }: Pick<Manifest, 'reports'>): string {
-  const stands = reports.filter(({ outcome, holds }) => outcome === 'failed' || holds === true)
-  const said = (stands.length > 0 ? stands : reports.filter(({ outcome }) => outcome !== 'ok')).map(one => one.said)
-  return said.length === 0 ? 'The policy decided so.' : said.join(' ')
-}
 
 function fateOf(fate: FileFate['fate']): { readonly word: FateWord; readonly why: string } {
   if ('left' in fate) return { word: 'failed', why: fate.left }

@@ -15,11 +15,12 @@ import { failpoint } from '../../lib/failpoint.ts'
 import { passGate, type Gate } from '../../pipeline/gate.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { Source } from '../source.ts'
+import { whyNot } from '../why-not.ts'
 import { fetchAhead, type FetchedItem } from './fetch-ahead.ts'
 import { endItem, insertItems, listItems, openGroup } from './items.ts'
-import { lackOf } from './lack.ts'
+import { belowOf, lackOf } from './lack.ts'
 import type { Item, ItemState, Planned } from './planned.ts'
-import { sayOf, whyNot, type End } from './said.ts'
+import { sayOf, type End } from './said.ts'
 
 export const IMPORT_PACKAGES = 'import'
 
@@ -192,7 +193,7 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
       // a run before this one may have admitted it and then been killed
       return { state: manifest.from === `source:${item.sourceKey}` && manifest.by === actor.name ? 'added' : 'already' }
     const state = STATE_OF[manifest.state]
-    return state === 'added' ? { state } : { state, why: whyNot(changed) }
+    return state === 'added' ? { state } : { state, why: whyNot(manifest) }
   }
 
   async function bring(fetched: FetchedItem, how: How): Promise<End> {
@@ -217,7 +218,8 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
     { request, actor }: { readonly request: ImportRequest; readonly actor: Actor },
   ): Promise<Bound | undefined> {
     const states = new Map<number, ItemState>(items.map(({ seq, state }) => [seq, state]))
-    const lackOfItem = lackOf(items, states)
+    const below = belowOf(items)
+    const lackOfItem = lackOf(below, states)
     const waiting = items.filter(({ state }) => state === 'waiting')
     let done = items.length - waiting.length
     let bytes = items.filter(({ state }) => state !== 'waiting').reduce((sum, { size }) => sum + size, 0)
@@ -249,9 +251,9 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
     async function take(one: FetchedItem): Promise<void> {
       const { item } = one
       if (one.isLeft === true) return
-      // what it needs is decided before it is; in a cycle something is first
-      await Promise.all(item.needs.flatMap(seq => (seq < item.seq ? (ending.get(seq) ?? []) : [])))
-      if (item.isRoot) await Promise.all(ending.values())
+      // what it needs is decided before it is, in a cycle something is first; what was asked for comes after all of it
+      const needed = item.isRoot ? [...below(item)].map(({ seq }) => seq) : item.needs
+      await Promise.all(needed.flatMap(seq => (seq < item.seq ? (ending.get(seq) ?? []) : [])))
       const imported: Imported = { method: METHOD_OF[sources.get(item.sourceId)?.kind ?? 'http'], group: request.group }
       const how = { actor, imported, heldFor: lackOfItem(item), signal: run.signal }
       const work = bring(one, how).then(result => end(item, result))

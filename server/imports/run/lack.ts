@@ -3,19 +3,10 @@ import { isThere, type Item, type ItemState } from './planned.ts'
 const named = ({ identity: { name, version } }: Item): string => `${name} ${version}`
 const MOST = 3
 
-/**
- * Tells why a package must wait for people although nothing is wrong with it: something that it needs, directly or not,
- * did not come in. What has not been decided yet does not count: in a cycle something is first.
- * @param states  by place, kept up to date by the caller
- */
-export function lackOf(
-  items: readonly Item[],
-  states: ReadonlyMap<number, ItemState>,
-): (item: Item) => string | undefined {
+/** Finds everything that a package of these needs, directly or not, without itself. */
+export function belowOf(items: readonly Item[]): (item: Item) => ReadonlySet<Item> {
   const bySeq = new Map(items.map(item => [item.seq, item]))
-
-  /** Everything below it, each once. */
-  function below(item: Item): Set<Item> {
+  return item => {
     const seen = new Set<Item>()
     const front = [...item.needs]
     for (let seq = front.pop(); seq !== undefined; seq = front.pop()) {
@@ -26,7 +17,18 @@ export function lackOf(
     }
     return seen
   }
+}
 
+/**
+ * Tells why a package must wait for people although nothing is wrong with it: something that it needs, directly or not,
+ * did not come in. What has not been decided yet does not count: in a cycle something is first.
+ * @param below  `belowOf` all packages of the import
+ * @param states  by place, kept up to date by the caller
+ */
+export function lackOf(
+  below: (item: Item) => ReadonlySet<Item>,
+  states: ReadonlyMap<number, ItemState>,
+): (item: Item) => string | undefined {
   return item => {
     if (item.lacks !== undefined) return item.lacks
     const all = [...below(item)]

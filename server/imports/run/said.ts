@@ -1,4 +1,3 @@
-import type { Changed } from '../../catalog/change.ts'
 import type { Telling } from '../../core/work.ts'
 import type { ItemState, Planned } from './planned.ts'
 
@@ -33,13 +32,3 @@ export const sayOf = (item: Planned, { state, why }: End): Telling => ({
   level: LEVELS[state],
   message: `${nameOf(item)} ${SAID[state]}${why === undefined ? '.' : `: ${why}`}`,
 })
-
-/** Why the gate did not publish it, in its own words. */
-export function whyNot({ manifest }: Changed): string {
-  if (manifest.review?.held_for !== undefined) return manifest.review.held_for
-  const bad = manifest.reports.filter(({ outcome }) => outcome === 'failed' || outcome === 'unavailable')
-  const said = (bad.length > 0 ? bad : manifest.reports.filter(({ findings }) => (findings ?? []).length > 0)).map(
-    report => report.said,
-  )
-  return said.join(' ') || 'The policy holds what it does at installation.'
-}

@@ -1,9 +1,6 @@
 /** Refusals of bundles for sites without a network, and of receipts: part of `ERRORS`. */
 export const BUNDLE_ERRORS = {
-  bundle_site_not_found: [
-    404,
-    'There is no site {site}. npm run bundle -- sites lists them; add it with add-site first.',
-  ],
+  bundle_site_not_found: [404, 'There is no site {site}. An admin adds it first.'],
   bundle_site_exists: [409, 'There is a site {site} already.'],
   bundle_not_found: [404, 'There is no bundle {id}, or its file was removed here.'],
   bundle_empty: [
@@ -17,7 +14,7 @@ export const BUNDLE_ERRORS = {
   ],
   bundle_member_damaged: [
     500,
-    'The file {sha256} of the pool is damaged or gone, so no bundle was made. npm run verify names its package.',
+    'The file {sha256} of the pool is damaged or gone, so no bundle was made. Restore it from a backup, or upload its package again.',
   ],
   bundle_refused: [
     422,
@@ -25,7 +22,7 @@ export const BUNDLE_ERRORS = {
   ],
   bundle_unknown_sender: [
     403,
-    '{file} is signed with {fingerprints}, and no sender with this key is pinned. Compare the fingerprint with the sender over another way; then an admin pins it with POST /bundles/senders.',
+    '{file} is signed with {fingerprints}, and no sender with this key is pinned. Compare the fingerprint with the sender over another way; then an admin pins it as that of a sender.',
   ],
   bundle_sender_not_found: [404, 'There is no sender {sender}.'],
   bundle_nothing_came: [409, 'No bundle of {sender} was taken in yet, so there is nothing to confirm.'],
@@ -44,7 +41,7 @@ export const BUNDLE_ERRORS = {
   receipt_refused: [422, 'The receipt is refused: {why}. What was known of the site is still there.'],
   receipt_unknown_key: [
     403,
-    'The receipt of {site} is signed with {fingerprints}, and this key is not pinned for the site. Compare the fingerprint with the site over another way; then an admin pins it with PUT /bundles/sites/{site}/key.',
+    'The receipt of {site} is signed with {fingerprints}, and this key is not pinned for the site. Compare the fingerprint with the site over another way; then an admin pins it for the site.',
   ],
   receipt_older: [409, 'The receipt of {site} was made on {made_at}; one of {known_at} was read already.'],
 } as const satisfies Record<string, readonly [number, string]>

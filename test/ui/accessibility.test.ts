@@ -19,6 +19,7 @@ const SCREENS = [
   '#/import?tab=sources&pick=jammy',
   '#/import?tab=keys',
   '#/import?tab=groups',
+  '#/import?tab=adopt',
   '#/distributions',
   '#/users',
   '#/users?tab=tokens',

@@ -1,6 +1,11 @@
+import { mkdtempSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN } from '../support/daemon.ts'
+import { buildDeb } from '../support/packages.ts'
 import { noBrowser } from './support/browser.ts'
 import { people } from './support/people.ts'
 import { settled } from './support/visits.ts'
@@ -12,9 +17,13 @@ describe.skipIf(noBrowser !== undefined)('import in the console', () => {
   let page: Page
   let admin: string
   let vendors: Vendors
-  const team = people(stage => {
-    ;({ page, admin } = stage)
-  })
+  const trees = mkdtempSync(join(tmpdir(), 'gh-trees-'))
+  const team = people(
+    stage => {
+      ;({ page, admin } = stage)
+    },
+    { IMPORT_ROOTS: trees },
+  )
   const { asAdmin, signIn, addUser, isFine } = team
   const button = (name: string | RegExp) => page.getByRole('button', { name }).first()
   const basket = () => page.getByRole('complementary', { name: 'Basket' })
@@ -40,7 +49,10 @@ describe.skipIf(noBrowser !== undefined)('import in the console', () => {
     })
     await addUser('rui', 'reader')
   })
-  afterAll(() => vendors?.close())
+  afterAll(async () => {
+    await vendors?.close()
+    await rm(trees, { recursive: true, force: true })
+  })
 
   test('the first sync is a button; then a package is found, shows what it brings, is imported and removed', async () => {
     await asAdmin('#/import?for=bookworm')
@@ -80,10 +92,16 @@ describe.skipIf(noBrowser !== undefined)('import in the console', () => {
     await basket().getByRole('heading', { name: 'Importing postgresql-15' }).waitFor()
     await basket().getByRole('progressbar', { name: 'Progress of the import' }).waitFor()
     await go('#/packages')
-    await page.getByRole('link', { name: '1 job open' }).waitFor()
+    await button('1 job open').click()
+    const jobs = page.getByRole('dialog', { name: 'Jobs' })
+    await jobs.getByRole('progressbar', { name: 'Progress of Import packages' }).waitFor()
+    await isFine()
+    await page.reload() // the next window knows nothing of the import
+    await button('1 job open').press('Enter')
+    await jobs.getByRole('link', { name: 'Import packages, postgresql-15-bookworm' }).click()
+    await basket().getByRole('heading', { name: 'Importing postgresql-15' }).waitFor()
     answer()
     await page.getByText('All that was asked for is served.').waitFor()
-    await go('#/import?for=bookworm')
     await basket().getByText('6 published').waitFor()
     await isFine()
 
@@ -127,6 +145,30 @@ describe.skipIf(noBrowser !== undefined)('import in the console', () => {
     await drawer('Debian 12 security').getByText('In step').waitFor()
     const { sources } = await get<{ sources: { source_id: string; state: string }[] }>('/import/sync-status')
     expect(sources.find(({ source_id: key }) => key === 'bookworm-security')?.state).toBe('ok')
+  })
+
+  test('a tree of another tool is adopted with what it brings counted, and a path elsewhere is refused at its field', async () => {
+    await mkdir(join(trees, 'aptly'))
+    for (const name of ['label-printer', 'badge-kiosk'])
+      await writeFile(join(trees, 'aptly', `${name}.deb`), await buildDeb({ name, version: '1.0' }))
+    await writeFile(join(trees, 'aptly', 'broken.deb'), 'no package')
+    await asAdmin('#/import?tab=adopt')
+    await button('Another folder').click()
+    const asked = page.getByRole('dialog')
+    await asked.getByLabel('Folder').fill('/etc')
+    await asked.getByRole('button', { name: 'Adopt it' }).click()
+    await asked.getByText(trees, { exact: false }).waitFor()
+    await page.keyboard.press('Escape')
+    await button(`Adopt ${join(trees, 'aptly')}`).click()
+    expect(await asked.getByLabel('Folder').inputValue()).toBe(join(trees, 'aptly'))
+    await isFine()
+    await asked.getByRole('button', { name: 'Adopt it' }).click()
+    const card = page.getByRole('region', { name: 'Adoption into bookworm' })
+    await card.getByText('2 published').waitFor()
+    await card.getByText('1 left out').waitFor()
+    await card.getByText('What is not served, and why').click()
+    await card.getByText('broken.deb').waitFor()
+    await isFine()
   })
 
   test('a reader may look for packages, and is told why nothing can be imported or changed', async () => {

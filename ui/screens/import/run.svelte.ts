@@ -46,6 +46,7 @@ export function forgetRun(): void {
 }
 
 const KIND = 'import'
+const BEGUN = { jobId: undefined, doing: 'begins', job: undefined, result: undefined, problem: undefined }
 
 /** The job of this group that is open, or was asked for last. */
 async function findJob(group: string): Promise<Job | undefined> {
@@ -67,6 +68,22 @@ async function follow(jobId: string, change: (to: Partial<ImportRun>) => void): 
   return call('GET /jobs/{id}', { params: { id: jobId } })
 }
 
+/** Shows a run from now on; `change` does nothing once another one took its place. */
+function show(mine: Omit<ImportRun, 'owner'>): (to: Partial<ImportRun>) => void {
+  const owner = currentSession().me?.username
+  run = { ...mine, owner }
+  return to => {
+    if (run !== undefined && run.owner === owner && run.group === mine.group) run = { ...run, ...to }
+  }
+}
+
+async function end(jobId: string, group: string, change: (to: Partial<ImportRun>) => void): Promise<void> {
+  const job = await follow(jobId, change)
+  const result = job.status === 'done' ? (job.result as ImportResult) : undefined // its kind says so
+  change({ job, doing: undefined, result })
+  tell(job, result, group)
+}
+
 /**
  * Imports what is in a basket, as a job, and follows it.
  * @returns once the job has begun, so that the basket may be emptied
@@ -75,16 +92,6 @@ async function follow(jobId: string, change: (to: Partial<ImportRun>) => void): 
 export async function startImport(basket: Basket, ended: () => void): Promise<void> {
   const { wishes, codename, arch, recommends, base } = basket
   const group = groupOf(basket)
-  const mine: ImportRun = {
-    owner: currentSession().me?.username,
-    names: wishes.map(({ name }) => name),
-    group,
-    jobId: undefined,
-    doing: 'begins',
-    job: undefined,
-    result: undefined,
-    problem: undefined,
-  }
   const body = await open('POST /import/batch', {
     body: {
       packages: [...wishes],
@@ -96,21 +103,35 @@ export async function startImport(basket: Basket, ended: () => void): Promise<vo
     },
   })
   void body.cancel().catch(() => undefined) // the job goes on; its own events tell more
-  run = mine
-  const change = (to: Partial<ImportRun>): void => {
-    if (run?.owner === mine.owner && run?.group === group) run = { ...run, ...to }
-  }
+  const change = show({ ...BEGUN, names: wishes.map(({ name }) => name), group })
   void (async () => {
     const found = await findJob(group)
     if (found === undefined) throw new Error('the job is not listed')
     change({ jobId: found.job_id, job: found })
-    const job = await follow(found.job_id, change)
-    const result = job.status === 'done' ? (job.result as ImportResult) : undefined // its kind says so
-    change({ job, doing: undefined, result })
-    tell(job, result, group)
+    await end(found.job_id, group, change)
   })()
     .catch((problem: unknown) => change({ doing: undefined, problem }))
     .finally(ended)
+}
+
+/** Shows an import that was begun elsewhere: in another window, or by somebody else. */
+export async function showImport(jobId: string): Promise<void> {
+  if (currentRun()?.jobId === jobId) return
+  const job = await call('GET /jobs/{id}', { params: { id: jobId } })
+  if (job.kind !== KIND) return
+  const { groups } = await call('GET /import/groups')
+  const names = groups.find(({ name }) => name === job.target)?.asked ?? [job.target]
+  const isOver = job.finished_at !== null
+  const change = show({
+    ...BEGUN,
+    names,
+    group: job.target,
+    jobId,
+    job,
+    doing: isOver ? undefined : progressOf(job),
+    result: isOver && job.status === 'done' ? (job.result as ImportResult) : undefined, // its kind says so
+  })
+  if (!isOver) void end(jobId, job.target, change).catch((problem: unknown) => change({ doing: undefined, problem }))
 }
 
 function tell(job: Job, result: ImportResult | undefined, group: string): void {

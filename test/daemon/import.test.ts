@@ -206,6 +206,8 @@ describe('packages of another repository', () => {
     )
     expect(gone.body.removed).toContain('app 1.0 (amd64)')
     expect((await call('DELETE', '/import/groups/again')).body).toMatchObject({ code: 'import_group_not_found' })
+    expect((await call('DELETE', '/import/groups/..%2Fpool')).status).toBe(400)
+    expect((await call('POST', '/import/batch', { packages: [], distribution: 'bookworm' })).status).toBe(400)
   })
 
   test('are told apart before they come by what the policy does for their known vulnerabilities', async () => {

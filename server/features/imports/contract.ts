@@ -9,9 +9,10 @@ const Version = Type.String({ minLength: 1, maxLength: 300 })
 const Codename = Type.String({ minLength: 1, maxLength: 80 })
 const Arch = Type.String({ minLength: 1, maxLength: 40 })
 /** For clients of old it is also the name of a folder. */
-export const GroupName = Type.String({
+export const GROUP_NAME = /^[A-Za-z0-9][A-Za-z0-9_.+-]*$/
+const GroupName = Type.String({
   maxLength: 100,
-  pattern: '^[A-Za-z0-9][A-Za-z0-9_.+-]*$',
+  pattern: GROUP_NAME.source,
   rule: 'letters, digits, `_`, `.`, `-` and `+`',
 })
 const Base = listed(['none', 'minbase', 'upstream'])
@@ -208,14 +209,14 @@ export const imports = contract({
     scoped: 'distribution',
     limit: { bucket: 'import-batch', perMinute: 5 },
     body: Type.Object({
-      packages: Type.Array(Type.Union([Name, Wish]), { minItems: 1, maxItems: 1000 }),
+      packages: Type.Array(Type.Union([Name, Wish]), { maxItems: 1000 }),
       arch: Type.Optional(Arch),
       ...HOW,
     }),
     reply: Imported,
     alsoEvents: true,
     lastLine: 'done|DONE',
-    fails: FAILS,
+    fails: [...FAILS, 'bad_request'],
   },
   'POST /import/packages': {
     summary: 'Imports one version of a package from one source, with everything it needs.',
@@ -251,13 +252,13 @@ export const imports = contract({
       'A package stays when it is in another group, was here before, or is needed by a published package of the distribution that is not removed with it.',
     access: 'admin',
     limit: { bucket: 'import', perMinute: 10 },
-    params: Type.Object({ name: GroupName }),
+    params: Type.Object({ name: Name }),
     query: Type.Object({ packages: Type.Optional(Type.Boolean()) }),
     reply: Type.Object({
       deleted: Text,
       removed: Type.Array(Text),
       kept: Type.Array(Type.Object({ package: Text, why: Text })),
     }),
-    fails: ['import_group_not_found'],
+    fails: ['bad_request', 'import_group_not_found'],
   },
 })

@@ -5,7 +5,7 @@ import { listServedNeeds } from '../../catalog/queries/served-needs.ts'
 import { edgesOf } from '../../imports/run/edges.ts'
 import { deleteGroup, listGroups, listOwnPackages, type Group } from '../../imports/run/groups.ts'
 import { removable } from '../../imports/run/removable.ts'
-import type { GroupView, imports } from './contract.ts'
+import { GROUP_NAME, type GroupView, type imports } from './contract.ts'
 import type { ImportRouteDeps } from './deps.ts'
 
 function viewOf({ name, codename, asked, created_by: by, created_at: at, packages }: Group): GroupView {
@@ -63,6 +63,8 @@ export const groupHandlers: Pick<
 > = {
   'GET /import/groups': async ({ db }, { viewer }) => ({ groups: (await listGroups(db, viewer)).map(viewOf) }),
   'DELETE /import/groups/{name}': async (deps, { params: { name }, query, who, viewer, raw }) => {
+    if (!GROUP_NAME.test(name))
+      fail('bad_request', { said: 'The name of a group has letters, digits, `_`, `.`, `-` and `+` only.' })
     const [group] = await listGroups(deps.db, viewer, name)
     if (group === undefined) return fail('import_group_not_found', { group: name })
     const { going, kept } = query.packages === true ? await partOf(deps, group) : { going: [], kept: [] }

@@ -143,7 +143,11 @@ export const importHandlers: Handlers<typeof imports, ImportRouteDeps> = {
     return resolveReply(name, found, await forecast(target.codename, found.packages))
   },
   'POST /import/fetch': (deps, input) => runImport(deps, { ...input.body, packages: [input.body] }, input),
-  'POST /import/batch': (deps, input) => runImport(deps, input.body, input),
+  'POST /import/batch': (deps, input) => {
+    if (input.body.packages.length === 0)
+      fail('bad_request', { said: 'The list of packages is empty. Name at least one.' })
+    return runImport(deps, input.body, input)
+  },
   'POST /import/packages': async (deps, input) => {
     const { body } = input
     const source = await deps.findSource(body.source_id)

@@ -50,7 +50,7 @@ describe('a refusal keeps nothing and says why', () => {
       status: 422,
       body: {
         code: 'unknown_field',
-        facts: { field: 'priority', known: 'file, distribution, component, sha256' },
+        facts: { field: 'priority', known: 'file, distribution, component, sha256, resolve' },
       },
     })
   })

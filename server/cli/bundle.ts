@@ -10,7 +10,7 @@ const USAGE = `GATEHOUSE_URL=… GATEHOUSE_TOKEN=… npm run bundle -- COMMAND
 
 On the connected side:
   make --site NAME [--since-bundle | --since-receipt FILE | --all] [--distribution CODENAME]… [--package NAME]…
-       [--no-vulnerability] [--no-antivirus] [--out FILE]
+       [--group NAME]… [--no-vulnerability] [--no-antivirus] [--out FILE]
   receipt FILE                  reads the receipt of a site
   sites                         lists sites, and what is new for each
   add-site NAME [--label TEXT]
@@ -190,6 +190,7 @@ interface Values {
   readonly 'no-antivirus'?: boolean
   readonly 'distribution'?: readonly string[]
   readonly 'package'?: readonly string[]
+  readonly 'group'?: readonly string[]
 }
 
 const need = (text: string | undefined, what: string): string => {
@@ -213,6 +214,7 @@ async function make(values: Values): Promise<void> {
     antivirus: values['no-antivirus'] !== true,
     ...(values.distribution === undefined ? {} : { distributions: values.distribution }),
     ...(values.package === undefined ? {} : { packages: values.package }),
+    ...(values.group === undefined ? {} : { groups: values.group }),
   }
   const { job_id: job } = await json<{ job_id: string }>('POST', '/bundles', { body })
   const made = await follow<{ id: number; name: string; packages: number }>(job)
@@ -342,6 +344,7 @@ async function main(): Promise<void> {
         'no-antivirus': flag,
         'distribution': several,
         'package': several,
+        'group': several,
         'help': flag,
       },
     })

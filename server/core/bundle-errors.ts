@@ -8,6 +8,7 @@ export const BUNDLE_ERRORS = {
     'There is nothing to send to {site}: by its last receipt it has everything. Choose all to send it again.',
   ],
   bundle_unknown_packages: [422, 'Nothing is published here under {names}.'],
+  bundle_group_empty: [422, 'Nothing of the import group {group} is published here, so nothing of it can go along.'],
   bundle_no_room: [
     507,
     'The bundle needs {needs_mb} MB, and {free_mb} MB are free. Remove older bundles, or make room.',
@@ -29,6 +30,7 @@ export const BUNDLE_ERRORS = {
   bundle_sender_exists: [409, 'There is a sender {sender} already.'],
   bundle_bad_key: [422, 'The key cannot be pinned: {why}.'],
   bundle_other_site: [409, '{file} was made for {site}, and {sender} calls this site {here}. Import it there.'],
+  bundle_other_package: [422, 'The list of the bundle says {said}, and the file is {found}.'],
   bundle_older: [
     409,
     '{file} has the number {number}, and {last} of {sender} was taken already. Its packages may be older than those here; an admin may import it with allow_older.',

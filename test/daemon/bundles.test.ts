@@ -2,6 +2,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { createDb } from '../../server/db/db.ts'
+import { DATABASE } from '../../server/db/embedded.ts'
+import { findRunning } from '../../server/db/pid-file.ts'
 import { createAptRoot } from '../support/apt.ts'
 import { startDaemon } from '../support/daemon.ts'
 import { buildDeb, type DebSpec } from '../support/packages.ts'
@@ -154,6 +157,32 @@ describe.skipIf(lacking('apt', 'gnupg').length > 0)('three bundles in a row (nee
       status: 'error',
       error: { code: 'bundle_empty' },
     })
+  })
+
+  test('a choice of names or of what was imported together goes with what it needs', async () => {
+    const database = await findRunning(join(hub.daemon.root, '.pg'))
+    const db = createDb({ socket: database?.socket ?? '', database: DATABASE })
+    await db.query(`with g as (
+      insert into import_group (name, codename, created_by) values ('tools', 'bookworm', 'admin') returning id)
+      insert into import_item (group_id, job_id, seq, source_key, format, codename, name, version, arch, path, size, digests, is_root)
+      select id, 'x', 0, 'some', 'deb', 'bookworm', 'app', '1.0', 'amd64', 'a.deb', 1, '{}', true from g`)
+    await db.close()
+    const { daemon, token } = hub
+    const body = { site: 'north', base: 'all', groups: ['nothing'] }
+    expect(await daemon.call('POST', '/bundles', { token, body })).toMatchObject({ status: 404 })
+    for (const [query, names] of [
+      ['group=tools', ['app', 'lib-one']],
+      ['package=needs-two', ['lib-one', 'lib-two', 'needs-two']],
+    ] as const) {
+      const { body: seen } = await daemon.call<{ named: { name: string }[] }>(
+        'GET',
+        `/bundles/sites/north/preview?base=all&${query}`,
+        { token },
+      )
+      expect(seen.named.map(({ name }) => name).sort()).toEqual(names)
+    }
+    await daemon.call('POST', '/bundles/sites', { token, body: { name: 'south' } })
+    expect(await makeBundle(hub, { site: 'south', groups: ['tools'] }, folder)).toMatchObject({ packages: 2 })
   })
 
   test('apt installs from the site without a network', async () => {

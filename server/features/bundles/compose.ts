@@ -34,7 +34,7 @@ export interface BundleNeeds
   readonly formats: readonly Format[]
   readonly activeFormats: ReadonlySet<FormatId>
   readonly gate: Gate
-  readonly catalog: Pick<Catalog, 'findKnown'>
+  readonly catalog: Pick<Catalog, 'findKnown' | 'change'>
   readonly vulndb: {
     readonly collect: CollectFeeds
     readonly feeds: Pick<Feeds, 'isConfigured'>

@@ -63,6 +63,7 @@ const CHOICE = {
   ),
   distributions: Type.Optional(Codenames),
   packages: Type.Optional(Names),
+  groups: Type.Optional(Names),
 }
 
 /** Bundles that carry packages and data to sites without a network, and receipts for the way back. */
@@ -80,7 +81,7 @@ export const bundles = contract({
   'POST /bundles': {
     summary: 'Makes a bundle for a site: packages, vulnerability data and antivirus signatures that it lacks.',
     details:
-      'It is made as a job. Without `distributions` and `packages` everything goes that is published and that the caller sees; `packages` names some, which go with all that they need of what is published here.',
+      'It is made as a job. Without `distributions` and `packages` everything goes that is published and that the caller sees; `packages` names some, and `groups` what was imported together: they go with all that they need of what is published here.',
     access: 'maintainer+',
     scoped: 'distribution',
     limit,
@@ -95,7 +96,13 @@ export const bundles = contract({
       { additionalProperties: false },
     ),
     reply: Asked,
-    fails: ['bundle_site_not_found', 'unknown_distribution', 'outside_distribution', 'no_signing_key'],
+    fails: [
+      'bundle_site_not_found',
+      'unknown_distribution',
+      'outside_distribution',
+      'no_signing_key',
+      'import_group_not_found',
+    ],
   },
   'GET /bundles/{id}/download': {
     summary: 'Downloads a bundle.',
@@ -160,9 +167,17 @@ export const bundles = contract({
     query: Type.Object({
       base: CHOICE.base,
       distribution: Type.Optional(Type.String({ maxLength: 80 })),
+      package: Type.Optional(Type.String({ maxLength: 300, description: 'With all that it needs.' })),
+      group: Type.Optional(Type.String({ maxLength: 300, description: 'What was imported together.' })),
     }),
     reply: PreviewSchema,
-    fails: ['bundle_site_not_found', 'unknown_distribution'],
+    fails: [
+      'bundle_site_not_found',
+      'unknown_distribution',
+      'bundle_unknown_packages',
+      'import_group_not_found',
+      'bundle_group_empty',
+    ],
   },
   'POST /bundles/receipts': {
     summary: 'Reads the receipt of a site: the next bundle holds only what it lacks.',

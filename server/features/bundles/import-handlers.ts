@@ -1,7 +1,7 @@
 import { countAbsent } from '../../catalog/queries/carried.ts'
 import { needScopes } from '../../core/access.ts'
 import type { Contract, Handlers } from '../../core/contract.ts'
-import { fail } from '../../core/errors.ts'
+import { fail, isRefusal } from '../../core/errors.ts'
 import type { Codename } from '../../core/identity.ts'
 import { maySee, type Viewer } from '../../core/viewer.ts'
 import { lookAt, needAcceptable, type Looked } from '../../imports/bundle/accept.ts'
@@ -75,7 +75,11 @@ async function looking<T>(
   work: (looked: Looked, at: { readonly path: string; readonly file: string }) => Promise<T>,
 ): Promise<T> {
   const at = await locate(deps, where)
-  const looked = await lookAt(deps, at.path, at.file)
+  const looked = await lookAt(deps, at.path, at.file).catch(async (error: unknown) => {
+    // else a good copy of the same name and size would go on with these bytes
+    if (where.upload !== undefined && isRefusal(error, 'bundle_refused')) await deps.uploads.drop(where.upload)
+    throw error
+  })
   try {
     return await work(looked, at)
   } finally {

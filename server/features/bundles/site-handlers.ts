@@ -24,6 +24,7 @@ import {
 } from '../../imports/bundle/sites.ts'
 import { listTaken } from '../../imports/bundle/senders.ts'
 import { listSignatures } from '../../scanners/clamav-signatures.ts'
+import { listGroups } from '../../imports/run/groups.ts'
 import { BadPublicKey } from '../../signing/public-key.ts'
 import { readPinned, type PinnedKeys } from '../../signing/pinned-keys.ts'
 import { stat } from 'node:fs/promises'
@@ -173,6 +174,8 @@ export const siteHandlers = asContract<SiteRows>({
     const seen = deps.repositories.seenBy(viewer)
     const codenames = body.distributions?.map(codename => seen.get(codename).codename) ?? seenCodenames(deps, viewer)
     needScopes(who, codenames)
+    for (const group of body.groups ?? [])
+      if ((await listGroups(deps.db, viewer, group)).length === 0) fail('import_group_not_found', { group })
     await deps.keyring.signer()
     const request: MakeRequest = {
       site: site.name,
@@ -182,6 +185,7 @@ export const siteHandlers = asContract<SiteRows>({
       antivirus: body.antivirus ?? true,
       ip: raw.clientIp,
       ...(body.packages === undefined ? {} : { packages: body.packages }),
+      ...(body.groups === undefined ? {} : { groups: body.groups }),
     }
     const { id } = await deps.jobs.ask({
       kind: MAKE,
@@ -280,7 +284,12 @@ export const siteHandlers = asContract<SiteRows>({
     const codenames =
       query.distribution === undefined ? seenCodenames(deps, viewer) : [seen.get(query.distribution).codename]
     const base = await baseFor(deps.db, site, query.base ?? 'receipt')
-    const choice = await chooseFor(deps, await wantedOf(deps, { codenames }, raw.signal), base, raw.signal)
+    const wish = {
+      codenames,
+      ...(query.package === undefined ? {} : { packages: [query.package] }),
+      ...(query.group === undefined ? {} : { groups: [query.group] }),
+    }
+    const choice = await chooseFor(deps, await wantedOf(deps, wish, raw.signal), base, raw.signal)
     const versions = versionsThere(base.receipt)
     const sizeOf = ({ files }: Published): number => files.reduce((sum, { size }) => sum + size, 0)
     return {

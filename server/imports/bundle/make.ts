@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail } from '../../core/errors.ts'
 import { sha256 as asSha256 } from '../../core/identity.ts'
+import { ALL_SEEING } from '../../core/viewer.ts'
 import type { Run, WorkKind } from '../../core/work.ts'
 import type { Db } from '../../db/db.ts'
 import type { Layout } from '../../files/layout.ts'
@@ -9,10 +10,11 @@ import { isoNow, type Clock } from '../../lib/clock.ts'
 import { space } from '../../lib/disk-space.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Keyring } from '../../signing/signer.ts'
+import { listGroups } from '../run/groups.ts'
 import { chooseFor, type Base, type Choice } from './choose.ts'
 import { gatherData, type GatherDeps, type GatheredData } from './gather-data.ts'
 import { bundleName, BUNDLE_ENDING, keyOfRow, printRow, type BundleManifest, type Receipt } from './manifest.ts'
-import { closureOf, listPublished, type Known, type Published } from './published.ts'
+import { closureOf, listPublished, newestOf, type Known, type Published } from './published.ts'
 import { findSite, isWithin, noteMade, readLastReceipt, readSent, type Site } from './sites.ts'
 import { steadily } from './steadily.ts'
 import { DamagedMember, writeBundle } from './write-bundle.ts'
@@ -26,8 +28,9 @@ export interface MakeRequest {
   readonly site: string
   readonly base: (typeof BASES)[number]
   readonly codenames: readonly string[]
-  /** Names: only they and what they need; absent: everything in these distributions. */
+  /** Names, and what was imported together: only they and what they need; both absent: all in these distributions. */
   readonly packages?: readonly string[]
+  readonly groups?: readonly string[]
   readonly vulnerability: boolean
   readonly antivirus: boolean
   readonly ip: string
@@ -87,17 +90,36 @@ export async function baseFor(
   }
 }
 
-/** What is asked for, before what the site has is left out. @throws bundle_unknown_packages */
-export async function wantedOf(
-  deps: Known,
-  { codenames, packages }: Pick<MakeRequest, 'codenames' | 'packages'>,
-  signal: AbortSignal,
-): Promise<readonly Published[]> {
+type Wish = Pick<MakeRequest, 'codenames' | 'packages' | 'groups'>
+const isChoice = ({ packages, groups }: Pick<Wish, 'packages' | 'groups'>): boolean =>
+  packages !== undefined || groups !== undefined
+
+/** What of a group is published. @throws import_group_not_found, bundle_group_empty */
+async function inGroup({ db }: Known, group: string, { codenames }: Wish, all: readonly Published[]) {
+  const [found] = await listGroups(db, ALL_SEEING, group)
+  if (found === undefined || !codenames.includes(found.codename)) return fail('import_group_not_found', { group })
+  const keys = new Set(
+    found.packages.map(one => keyOfRow([one.format, found.codename, one.name, one.version, one.arch])),
+  )
+  const published = all.filter(({ ref }) => keys.has(keyOfRow(ref)))
+  return published.length === 0 ? fail('bundle_group_empty', { group }) : published
+}
+
+/**
+ * What is asked for, before what the site has is left out.
+ * @throws bundle_unknown_packages, import_group_not_found, bundle_group_empty
+ */
+export async function wantedOf(deps: Known, wish: Wish, signal: AbortSignal): Promise<readonly Published[]> {
+  const { codenames, packages = [], groups = [] } = wish
   const all = await listPublished(deps.db, codenames)
-  if (packages === undefined) return all
-  const closure = await closureOf(deps, all, packages, signal)
-  if (closure.unknown.length > 0) fail('bundle_unknown_packages', { names: closure.unknown.join(', ') })
-  return closure.packages
+  if (!isChoice(wish)) return all
+  const named = newestOf(all, packages)
+  const there = new Set(named.map(({ ref }) => ref[2]))
+  const unknown = packages.filter(name => !there.has(name))
+  if (unknown.length > 0) fail('bundle_unknown_packages', { names: unknown.join(', ') })
+  const roots = [...named]
+  for (const group of groups) roots.push(...(await inGroup(deps, group, wish, all)))
+  return closureOf(deps, { all, roots: [...new Set(roots)] }, signal)
 }
 
 async function tellChoice(
@@ -161,8 +183,7 @@ async function make(deps: MakeDeps, run: Run<never>, request: MakeRequest, scrat
   await needRoom(deps, bytes)
   const number = site.last_number + 1
   const after = base.basedOn.since
-  const isWhole =
-    request.packages === undefined && (await isWithin(db, site.id, { after, codenames: request.codenames }))
+  const isWhole = !isChoice(request) && (await isWithin(db, site.id, { after, codenames: request.codenames }))
   const manifest: BundleManifest = {
     format: 1,
     kind: 'bundle',

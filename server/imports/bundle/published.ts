@@ -107,23 +107,24 @@ export async function providersOf(
   return found
 }
 
-/**
- * The newest versions of these names, and everything published here that they need: of each package that meets a need
- * the newest version.
- */
+const slot = ([format, codename, name, , arch]: RefRow): string => `${format} ${codename} ${name} ${arch}`
+
+/** The newest version of each of these names. @param all  the newest of each name comes first */
+export function newestOf(all: readonly Published[], names: readonly string[]): readonly Published[] {
+  const newest = new Map<string, Published>()
+  for (const one of all) if (names.includes(one.ref[2]) && !newest.has(slot(one.ref))) newest.set(slot(one.ref), one)
+  return [...newest.values()]
+}
+
+/** These packages and everything published here that they need: of each that meets a need the newest version. */
 export async function closureOf(
   known: Known,
-  all: readonly Published[],
-  names: readonly string[],
+  { all, roots }: { readonly all: readonly Published[]; readonly roots: readonly Published[] },
   signal: AbortSignal,
-): Promise<{ readonly packages: readonly Published[]; readonly unknown: readonly string[] }> {
+): Promise<readonly Published[]> {
   const byKey = new Map(all.map(one => [keyOfRow(one.ref), one]))
   const taken = new Map<string, Published>()
-  const slot = ([format, codename, name, , arch]: RefRow): string => `${format} ${codename} ${name} ${arch}`
-  const roots = new Map<string, Published>()
-  // the newest comes first
-  for (const one of all) if (names.includes(one.ref[2]) && !roots.has(slot(one.ref))) roots.set(slot(one.ref), one)
-  let front = [...roots.values()]
+  let front = roots
   while (front.length > 0) {
     for (const one of front) taken.set(keyOfRow(one.ref), one)
     const providers = await providersOf(known, front, signal)
@@ -139,6 +140,5 @@ export async function closureOf(
       }
     front = [...next.values()]
   }
-  const there = new Set([...roots.values()].map(({ ref }) => ref[2]))
-  return { packages: [...taken.values()], unknown: names.filter(name => !there.has(name)) }
+  return [...taken.values()]
 }

@@ -1,7 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import { fail, isRefusal, type ErrorCode } from '../../core/errors.ts'
-import type { Codename, PackageRef } from '../../core/identity.ts'
-import { sha256 as asSha256 } from '../../core/identity.ts'
+import { printRef, sha256 as asSha256, type Codename, type PackageRef } from '../../core/identity.ts'
 import { receivedSha256, type Manifest } from '../../core/manifest.ts'
 import type { Distribution } from '../../core/repository.ts'
 import { together, type Spool, type SpooledFile } from '../../files/spool.ts'
@@ -15,7 +14,7 @@ import type { Counts, ItemOutcome } from './senders.ts'
 export interface TakePackagesDeps {
   readonly gate: Gate
   readonly spool: Pick<Spool, 'receive'>
-  readonly catalog: Pick<Catalog, 'findKnown'>
+  readonly catalog: Pick<Catalog, 'findKnown' | 'change'>
   /** Formats that are switched on here. */
   readonly formats: readonly Format[]
   readonly distributionOf: (codename: string) => Distribution | undefined
@@ -156,6 +155,11 @@ export function takePackages(deps: TakePackagesDeps, from: TakeFrom) {
       return { outcome: 'refused', why: 'It is no package of this format.' }
     }
     const component = distribution.components.includes(one.component ?? '') ? one.component : undefined
+    // the sender is known, its list is not believed: what others need would be taken to be there
+    const needNamed = ({ ref }: Pick<Manifest, 'ref'>): void => {
+      const said = refOf(one.ref)
+      if (printRef(ref) !== printRef(said)) fail('bundle_other_package', { said: printRef(said), found: printRef(ref) })
+    }
     const changed = await passGate(
       deps.gate,
       {
@@ -170,7 +174,12 @@ export function takePackages(deps: TakePackagesDeps, from: TakeFrom) {
         ...(heldFor === undefined ? {} : { heldFor }),
       },
       signal,
+      (change, actor) => {
+        needNamed(change.manifest)
+        return deps.catalog.change(change, actor)
+      },
     )
+    needNamed(changed.manifest)
     const { state, review, reports } = changed.manifest
     if (state === 'published') return { outcome: changed.outcome === 'already' ? 'already' : 'published', why: null }
     const because = reports.filter(({ outcome }) => outcome !== 'ok').map(({ said }) => said)

@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path'
 import { rm } from 'node:fs/promises'
-import { fail } from '../../core/errors.ts'
+import { fail, isRefusal } from '../../core/errors.ts'
 import type { Run, WorkKind } from '../../core/work.ts'
 import type { Db } from '../../db/db.ts'
 import type { Layout } from '../../files/layout.ts'
@@ -258,6 +258,7 @@ export const takeWork = (deps: TakeDeps): WorkKind<TakeRequest, Cursor, TakenBun
       if (request.upload !== undefined) await deps.dropUpload(request.upload)
       return taken
     } catch (error) {
+      if (request.upload !== undefined && isRefusal(error, 'bundle_refused')) await deps.dropUpload(request.upload)
       if (!run.signal.aborted)
         await deps.audit.record({
           action: 'BUNDLE_IMPORT',

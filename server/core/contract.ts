@@ -140,6 +140,19 @@ export class WithStatus<T> {
   }
 }
 
+/** Events with headers of their own, for a client that looks at these before it reads: `X-Job-Id`. */
+export class WithHeaders implements AsyncIterable<StreamEvent> {
+  readonly headers: Readonly<Record<string, string>>
+  readonly #events: AsyncIterable<StreamEvent>
+  constructor(events: AsyncIterable<StreamEvent>, headers: Readonly<Record<string, string>>) {
+    this.headers = headers
+    this.#events = events
+  }
+  [Symbol.asyncIterator](): AsyncIterator<StreamEvent> {
+    return this.#events[Symbol.asyncIterator]()
+  }
+}
+
 /** Sends a browser elsewhere, with whole `Set-Cookie` lines. */
 export class Redirect {
   readonly location: string

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Role } from '../core/access.ts'
 import { Type } from '@sinclair/typebox'
-import { Line, wantsEvents, type StreamEvent } from '../core/contract.ts'
+import { Line, wantsEvents, WithHeaders, type StreamEvent } from '../core/contract.ts'
 import { fail } from '../core/errors.ts'
 import { route, startApp, type TestApp } from '../../test/support/app.ts'
 
@@ -31,6 +31,7 @@ const ROUTES = [
   route('GET /events-refused', { reply: 'events' }, async function* () {
     fail('not_ready', { why: 'no reason' })
   }),
+  route('GET /events-named', { reply: 'events' }, () => new WithHeaders(lines(), { 'X-Job-Id': '0badcafe' })),
   route('GET /events-done', { reply: 'events', lastLine: 'done|DONE' }, async function* () {
     yield { event: 'step', data: { n: 1 } }
   }),
@@ -61,6 +62,13 @@ test('a stream with a last line ends with it, also when it fails', async () => {
   const cut = await get('/api/v1/events-cut')
   expect([cut.status, cut.text.endsWith('}\n\ndata: done|DONE\n\n')]).toEqual([200, true])
   expect(cut.text).toContain('event: error\n')
+})
+
+test('a stream may have headers of its own beside the usual ones', async () => {
+  const { headers, text } = await get('/api/v1/events-named')
+  const named = ['x-job-id', 'content-type', 'cache-control'].map(name => headers[name])
+  expect(named).toEqual(['0badcafe', 'text/event-stream; charset=utf-8', 'no-store'])
+  expect(text).toBe('data: warning|two lines | and a bar\n\n')
 })
 
 test('a route with both answers JSON, and lines to who asks for events', async () => {

@@ -1,6 +1,14 @@
 import type { Context } from 'koa'
 import { PassThrough } from 'node:stream'
-import { Line, Redirect, WithStatus, type FileReply, type Row, type StreamEvent } from '../core/contract.ts'
+import {
+  Line,
+  Redirect,
+  WithHeaders,
+  WithStatus,
+  type FileReply,
+  type Row,
+  type StreamEvent,
+} from '../core/contract.ts'
 import type { Log } from '../lib/log.ts'
 import { problemBody, problemOf } from './problem.ts'
 
@@ -89,6 +97,7 @@ async function sendEvents(
     'Content-Type': 'text/event-stream; charset=utf-8',
     'Cache-Control': 'no-store',
     'X-Accel-Buffering': 'no',
+    ...(events instanceof WithHeaders ? events.headers : {}),
   })
   ctx.status = 200
   ctx.body = out

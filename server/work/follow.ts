@@ -1,4 +1,4 @@
-import { Line, type StreamEvent } from '../core/contract.ts'
+import { Line, WithHeaders, type StreamEvent } from '../core/contract.ts'
 import type { JobState, Telling } from '../core/work.ts'
 import type { Queryable } from '../db/db.ts'
 import type { Worker } from './worker.ts'
@@ -95,3 +95,9 @@ export async function* jobLines(
     if (signal.aborted) return
   }
 }
+
+/** The lines of a job with headers that say which job it is, and how many things it is about. */
+export const jobStream = (
+  deps: Parameters<typeof jobLines>[0],
+  { total, ...asked }: Parameters<typeof jobLines>[1] & { readonly total: number },
+): WithHeaders => new WithHeaders(jobLines(deps, asked), { 'X-Job-Id': asked.id, 'X-Job-Total': String(total) })

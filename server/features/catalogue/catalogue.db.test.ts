@@ -139,8 +139,11 @@ describe('a synchronisation', () => {
       'bad_sync_target',
     )
     expect(await keys('apk')).toEqual([])
-    const { id } = (await db.first<{ id: string }>(`select id from job where target = 'apk'`)) ?? { id: '' }
-    expect(await collect(await call('GET /import/sync/jobs/{id}/stream', { params: { id } }))).toContain(
+    const { id } = (await db.first<{ id: string }>(`select id from job where target = 'security'`)) ?? { id: '' }
+    const stream = await call('GET /import/sync/jobs/{id}/stream', { params: { id } })
+    expect(stream).toMatchObject({ headers: { 'X-Job-Id': id, 'X-Job-Total': '1' } })
+    const { id: none } = (await db.first<{ id: string }>(`select id from job where target = 'apk'`)) ?? { id: '' }
+    expect(await collect(await call('GET /import/sync/jobs/{id}/stream', { params: { id: none } }))).toContain(
       'warning|No source of these is switched on, so nothing was synchronised.',
     )
   })

@@ -9,7 +9,7 @@ import { isActive, isSeen } from '../../imports/source-rules.ts'
 import type { Source } from '../../imports/source.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Audit } from '../../record/audit.ts'
-import { jobLines, allLines, nextMove } from '../../work/follow.ts'
+import { allLines, jobStream, nextMove } from '../../work/follow.ts'
 import type { Worker } from '../../work/worker.ts'
 import type { catalogue } from './contract.ts'
 import { findSyncJob, jobView, listSyncJobs } from './job-store.ts'
@@ -73,7 +73,8 @@ async function begin(deps: CatalogueRouteDeps, caller: Caller, target: string) {
   return {
     job_id: id,
     label: job.label,
-    status: job.status,
+    // it may have ended already: whoever started it looks again
+    status: isNew ? ('running' as const) : job.status,
     total: job.total === 0 ? total : job.total,
     already_running: !isNew,
   }
@@ -89,8 +90,8 @@ async function linesOf(
   caller: Caller & { readonly raw: { readonly signal: AbortSignal } },
   target: string,
 ): Promise<AsyncIterable<StreamEvent>> {
-  const { id } = await ask(deps, caller, target)
-  return jobLines(deps, { id, signal: caller.raw.signal })
+  const { job_id: id, total } = await begin(deps, caller, target)
+  return jobStream(deps, { id, total, signal: caller.raw.signal })
 }
 
 /** How a job of one source goes, as `{status, count, message}`. */
@@ -226,7 +227,7 @@ export const catalogueHandlers: Handlers<typeof catalogue, CatalogueRouteDeps> =
     return { job_id: id, cancelled, status, message }
   },
   'GET /import/sync/jobs/{id}/stream': async (deps, { params: { id }, query, viewer, raw }) => {
-    await jobOf(deps, viewer, id) // a refusal, before the stream begins
-    return jobLines(deps, { id, after: query.from_index ?? 0, signal: raw.signal })
+    const { total } = await jobOf(deps, viewer, id)
+    return jobStream(deps, { id, total, after: query.from_index ?? 0, signal: raw.signal })
   },
 }

@@ -27,7 +27,8 @@ import { relPath } from '../core/identity.ts'
  *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json   distributions.json
  *     ├── .reserve                                 room that is given back when the disk is full
  *     └── .secrets/   .pg/   gpg.key   .running   .replicas/   who runs on it (`files/root-lock.ts`, `joined-root.ts`)
- *         .imports/<digest>   packages of other repositories on their way here, also halves of them
+ *         .imports/<digest>   packages of other repositories on their way here, also halves of them;
+ *                             catalogue-<source>/ what is read of an index and not written yet
  *         .rebuilding     the database is being made again from the manifests; the next start goes on with it
  *
  * Served over HTTP, by `http/trees.ts` or nginx: what lies in `apt/`, `rpm/`, `apk/`, the files by digest, and

@@ -66,14 +66,15 @@ export interface Attempt {
   readonly now: Date
 }
 
-/** Records a try that did not come to its end. What the catalogue holds stays. */
+/** Records a try that did not come to its end, unless the source was removed. What the catalogue holds stays. */
 export const recordTrouble = (
   db: Queryable,
   { sourceId, state, said, missing, bytes, mirror, now }: Attempt,
 ): Promise<unknown> =>
   db.query(
     `insert into import_root as r (source_id, state, said, tried_at, failures, missing_since, bytes, mirror)
-    values ($1, $2, $3, $4, 1, case when $5 then $4::timestamptz end, $6, $7)
+    select id, $2, $3, $4::timestamptz, 1, case when $5 then $4::timestamptz end, $6::bigint, $7
+    from import_source where id = $1 for key share
     on conflict (source_id) do update set state = $2, said = $3, tried_at = $4, failures = r.failures + 1,
       missing_since = case when $5 then coalesce(r.missing_since, $4) end, bytes = $6, mirror = coalesce($7, r.mirror)`,
     [sourceId, state, said, now, missing, bytes, mirror ?? null],

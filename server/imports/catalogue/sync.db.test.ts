@@ -1,4 +1,5 @@
-import { readdir } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import * as openpgp from 'openpgp'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { addSource, startSync } from '../../../test/support/catalogue.ts'
@@ -304,6 +305,34 @@ describe('the catalogue of before stays', () => {
     await expectOld()
     expect(await stateOf(source)).toMatchObject({ state: 'ok' })
   })
+})
+
+test('what a process that was killed left of a source goes when it is synchronised again', async () => {
+  const source = await addSource(db, 'one')
+  await mkdir(join(syncing.incoming, `catalogue-${source.id}`, 'old'), { recursive: true })
+  trees.one = await main({ name: 'hello' })
+  expect(await run(source)).toMatchObject({ state: 'ok', packages: 1 }) // and no folder is left
+})
+
+test('of a source that is removed while it is read nothing is written, and it is no fault', async () => {
+  const source = await addSource(db, 'one')
+  trees.one = await main({ name: 'hello' })
+  const whole = fetchFrom(() => trees.one ?? {})
+  let what = '.gz'
+  await start()
+  await syncing.close()
+  syncing = await startSync(db, () => async (path, limits) => {
+    if (path.endsWith(what)) await db.query('delete from import_source')
+    return whole(path, limits)
+  })
+  const removed = 'It was removed while it was synchronised.'
+  expect(await run(source)).toMatchObject({ state: 'gone', said: removed, packages: 0 })
+  // also where it fails for another reason
+  const other = await addSource(db, 'other')
+  what = 'Release'
+  trees.one = {}
+  expect(await run(other)).toMatchObject({ state: 'unreachable' })
+  expect([await stored(), await names(), await db.query('select * from import_root')]).toEqual([[], [], []])
 })
 
 test('a signed source is read by those keys that it is trusted by, and by no others', async () => {

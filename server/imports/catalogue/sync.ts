@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FormatId } from '../../core/identity.ts'
@@ -26,7 +26,7 @@ import {
   type Held,
 } from './store.ts'
 import type { Turns } from './turns.ts'
-import { writeFound, type Found, type Written } from './write.ts'
+import { SourceRemoved, writeFound, type Found, type Written } from './write.ts'
 
 export interface SyncDeps {
   readonly db: Db
@@ -162,8 +162,9 @@ export function createSync(deps: SyncDeps): Sync {
     const { source, root, reached, options } = reading
     // what others wrote while this waited may have it read as a whole
     const held = await findHeld(db, source.id)
-    await mkdir(deps.incoming, { recursive: true, mode: 0o750 })
-    const folder = await mkdtemp(join(deps.incoming, 'catalogue-'))
+    const folder = join(deps.incoming, `catalogue-${source.id}`)
+    await rm(folder, { recursive: true, force: true }) // of a process that was killed
+    await mkdir(folder, { recursive: true, mode: 0o750 })
     try {
       const found = await readNew(deps, { ...reading, held, folder })
       const { roots, sha256 } = root
@@ -213,6 +214,10 @@ export function createSync(deps: SyncDeps): Sync {
   ): Promise<SyncResult> {
     const now = clock.now()
     const sourceId = source.id
+    if (error instanceof SourceRemoved) {
+      const said = 'It was removed while it was synchronised.'
+      return { source_id: source.key, state: 'gone', said, changed: false, packages: 0, added: 0, removed: 0, bytes }
+    }
     const trouble =
       error instanceof Refused
         ? { ...error.refusal, missing: false }

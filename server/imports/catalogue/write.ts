@@ -144,9 +144,19 @@ async function keepNewest(tx: Tx, { source }: Found): Promise<{ readonly removed
   }
 }
 
+/** The source was removed while it was read. */
+export class SourceRemoved extends Error {}
+
+/** Whoever removes the source from now on waits until it is written. @throws SourceRemoved */
+async function mustBeThere(tx: Tx, { id, key }: Source): Promise<void> {
+  const row = await tx.first('select id from import_source where id = $1 for key share', [id])
+  if (row === undefined) throw new SourceRemoved(`the source ${key} was removed while it was read`)
+}
+
 async function writeIn(tx: Tx, found: Found): Promise<Written> {
   const { source, gone, answer, synced } = found
   await tx.query('select pg_advisory_xact_lock(hashtext($1))', [LOCK])
+  await mustBeThere(tx, source)
   await tx.query('create temp table import_touched (name text) on commit drop')
   const removed = await remove(tx, gone)
   await add(tx, found)
@@ -169,6 +179,7 @@ async function writeIn(tx: Tx, found: Found): Promise<Written> {
 /**
  * Writes what is new and takes away what is gone, in one transaction: until it is committed everybody reads the
  * catalogue of before. @param within  also done in it
+ * @throws SourceRemoved
  */
 export async function writeFound(db: Db, found: Found, within: (tx: Tx) => Promise<void>): Promise<Written> {
   const written = await db.tx(async tx => {

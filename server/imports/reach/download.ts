@@ -184,11 +184,12 @@ function ignoreMissing(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }
 
-/** Removes what nobody has continued for a day. */
+/** Removes what nobody has continued for a day: halves of packages, and what was read of an index. */
 export async function sweepDownloads(folder: string, now: Date): Promise<void> {
   for (const name of await readdir(folder).catch((): string[] => [])) {
     const path = join(folder, name)
     const there = await stat(path).catch(() => undefined)
-    if (there !== undefined && now.getTime() - there.mtimeMs > 24 * 3_600_000) await rm(path, { force: true })
+    if (there !== undefined && now.getTime() - there.mtimeMs > 24 * 3_600_000)
+      await rm(path, { recursive: true, force: true })
   }
 }

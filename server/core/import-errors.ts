@@ -14,6 +14,10 @@ export const IMPORT_ERRORS = {
   bad_import_source: [422, 'The source is refused: {why}.'],
   import_source_exists: [409, 'There is a source {key} already. Give this one another name, or change that one.'],
   import_source_builtin: [409, 'The source {key} comes with the product. Switch it off instead.'],
+  import_source_used: [
+    409,
+    'Packages that are here came from the source {key}, which stays so that they tell where they are from. Switch it off instead.',
+  ],
   tree_refused: [422, 'The directory {folder} is not read as a repository: {why}.'],
   catalogue_empty: [
     424,

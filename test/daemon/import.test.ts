@@ -207,6 +207,8 @@ describe('packages of another repository', () => {
     expect(gone.body.removed).toContain('app 1.0 (amd64)')
     expect((await call('DELETE', '/import/groups/again')).body).toMatchObject({ code: 'import_group_not_found' })
     expect((await call('DELETE', '/import/groups/..%2Fpool')).status).toBe(400)
+    // what is left says where it came from
+    expect((await call('DELETE', '/import/sources/elsewhere')).body).toMatchObject({ code: 'import_source_used' })
     expect((await call('POST', '/import/batch', { packages: [], distribution: 'bookworm' })).status).toBe(400)
   })
 

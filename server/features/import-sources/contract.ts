@@ -244,12 +244,12 @@ export const importSources = contract({
     fails: [...REFUSALS, 'source_not_found', 'forbidden'],
   },
   'DELETE /import/sources/{id}': {
-    summary: 'Removes a repository of others and what the catalogue holds of it. Packages that were imported stay.',
+    summary: 'Removes a repository of others, from which nothing here came, and what the catalogue holds of it.',
     access: 'maintainer+',
     params: ById,
     reply: 'none',
     status: 204,
-    fails: ['source_not_found', 'import_source_builtin'],
+    fails: ['source_not_found', 'import_source_builtin', 'import_source_used'],
   },
   'POST /import/sources/{id}/accept': {
     summary: 'Accepts, once, a root that is older than the one before, or of another owner or release.',

@@ -1,3 +1,4 @@
+import { cameFrom } from '../../catalog/queries/came-from.ts'
 import type { Principal } from '../../core/access.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
@@ -129,6 +130,7 @@ export const importSourceHandlers: Handlers<typeof importSources, ImportSourceDe
   'DELETE /import/sources/{id}': (deps, { params, who, viewer, raw }) =>
     deps.db.tx(async tx => {
       const { source } = await getSeen(deps, tx, { name: params.id, viewer })
+      if (!source.builtin && (await cameFrom(tx, source.key))) fail('import_source_used', { key: source.key })
       await deps.sources.remove(tx, source)
       const facts = { kind: 'import_source.removed', key: source.key, address: source.urls[0] ?? '' } as const
       await owe(deps, tx, { who, raw }, { action: 'IMPORT_SOURCE_CHANGE', facts })

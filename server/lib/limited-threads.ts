@@ -50,8 +50,12 @@ export interface LimitedThreadsOptions {
 const LOOK_MS = 500
 const YOUNG_MB = 8
 
+/** What a thread says before it takes jobs. */
+const BEGAN = 'began'
+
 interface Thread {
   readonly worker: Worker
+  began?: true
   idle?: NodeJS.Timeout
 }
 
@@ -79,10 +83,11 @@ function watch(
 }
 
 function runOn<In, Out>(
-  { worker }: Thread,
+  thread: Thread,
   job: In,
   { limits, signal, progress = () => 0 }: RunOptions & { readonly limits: ThreadLimits },
 ): Promise<Out> {
+  const { worker } = thread
   return new Promise((resolve, reject) => {
     let failed: unknown
     const ended = new AbortController()
@@ -93,7 +98,8 @@ function runOn<In, Out>(
     }
     const kill = (error: unknown): void => {
       failed ??= error
-      void worker.terminate()
+      // otherwise when it has begun: see beginning.ts
+      if (thread.began) void worker.terminate()
     }
     const unwatch = watch(worker, {
       cpuSeconds: limits.cpuSeconds,
@@ -101,7 +107,12 @@ function runOn<In, Out>(
       over: () => kill(new ThreadLimit('cpuSeconds')),
     })
     signal?.addEventListener('abort', () => kill(signal.reason), { once: true, signal: ended.signal })
-    worker.once('message', (out: Out) => {
+    worker.on('message', (out: Out | typeof BEGAN) => {
+      if (out === BEGAN) {
+        thread.began = true
+        if (failed !== undefined) void worker.terminate()
+        return
+      }
       end()
       resolve(out)
     })
@@ -164,5 +175,6 @@ export function createLimitedThreads<In, Out>({
 
 /** To be called by the program of a thread, once. What `answer` throws ends the thread. */
 export function answerJobs<In, Out>(answer: (job: In) => Promise<Out>): void {
+  parentPort?.postMessage(BEGAN)
   parentPort?.on('message', (job: In) => void answer(job).then(out => parentPort?.postMessage(out)))
 }

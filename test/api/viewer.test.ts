@@ -420,6 +420,12 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
       },
     },
   ],
+  'POST /import/analyze-dockerfile': at(
+    '/import/analyze-dockerfile',
+    { content: `FROM ubuntu:jammy\nRUN apt-get install -y open ${SECRET.name}\n` },
+    { content: 'FROM debian\nRUN apt-get install -y open\n', distribution: HIDDEN },
+    { content: `FROM ${HIDDEN}\nRUN apt-get install -y open\n` },
+  ),
   'POST /import/adopt': everywhere(distribution => at('/import/adopt', { path: '/srv/tree', distribution })),
   'POST /jobs/{id}/cancel': at('/jobs/0badcafe/cancel'),
   'POST /inventory/clients/{id}/scan': [...at('/inventory/clients/1/scan'), ...at('/inventory/clients/2/scan')],

@@ -6,6 +6,7 @@ import { readEntries, type ReadAnswer, type ReadQuestion } from './read-entries.
 
 /** What the thread asks and tells. The network is not its own: it asks for files, a piece at a time. */
 export type FromThread =
+  | { readonly kind: 'began' }
   | { readonly kind: 'fetch'; readonly call: number; readonly path: RelPath; readonly maxBytes: number }
   | { readonly kind: 'next' | 'leave'; readonly call: number }
   | { readonly kind: 'told'; readonly entries: number }
@@ -69,6 +70,7 @@ export async function answerRead(readerOf: (format: ReadQuestion['format']) => U
   if (port === null) throw new Error('this runs in a thread')
   const question = workerData as ReadQuestion
   const tell = (message: FromThread): void => port.postMessage(message)
+  tell({ kind: 'began' })
   try {
     const answer = await readEntries(readerOf(question.format), question, {
       fetch: createAsking(port),

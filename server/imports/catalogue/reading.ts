@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { AppError } from '../../core/errors.ts'
+import { beginning } from '../../lib/beginning.ts'
 import type { FetchPath } from '../../formats/upstream.ts'
 import type { ReadAnswer, ReadQuestion } from './read-entries.ts'
 import type { FromThread, ToThread } from './read-thread.ts'
@@ -89,11 +90,13 @@ export async function readInThread(question: ReadQuestion, { fetch, signal, told
   const worker = new Worker(PROGRAM, { workerData: question, resourceLimits: LIMITS })
   const serving = createServing(worker, fetch)
   const ended = new AbortController()
+  const began = beginning(worker)
   try {
     return await new Promise<ReadAnswer>((resolve, reject) => {
       const lose = (error: unknown): void => reject((serving.failure()?.error ?? error) as Error)
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true, signal: ended.signal })
       worker.on('message', (message: FromThread) => {
+        if (message.kind === 'began') return
         if (message.kind === 'told') told(message.entries)
         else if (message.kind === 'done') resolve(message.answer)
         else if (message.kind === 'refused') lose(new AppError(message.code, message.facts as never))
@@ -105,6 +108,7 @@ export async function readInThread(question: ReadQuestion, { fetch, signal, told
     })
   } finally {
     ended.abort()
+    await began
     await worker.terminate()
     serving.close()
   }

@@ -149,14 +149,7 @@ test('the statistics of downloads have the fields that existing clients read', a
 })
 
 test('what comes later is not there, and has no stub', async () => {
-  for (const path of [
-    '/artifacts/admin/pending-promotions',
-    '/groups',
-    '/groups/me',
-    '/roles',
-    '/templates',
-    '/import/sync-status',
-  ])
+  for (const path of ['/artifacts/admin/pending-promotions', '/groups', '/groups/me', '/roles', '/templates'])
     expect([path, (await get(path)).status]).toEqual([path, 404])
   const install = await daemon.call('POST', '/artifacts/hello/install', { token, body: {} })
   expect([install.status, install.headers.get('allow')]).toEqual([405, 'HEAD, GET, DELETE'])

@@ -271,7 +271,7 @@ describe('what is damaged, foreign or stopped', () => {
       const spaced = stranger.fingerprint.replace(/.{4}(?=.)/g, '$& ')
       const said = await refusal(bytes)
       expect(said).toContain(`is signed with ${spaced}, and no sender with this key is pinned`)
-      expect(said).toContain('POST /bundles/senders')
+      expect(said).toContain('then an admin pins it as that of a sender.')
       expect(await stateOf(site)).toEqual(before)
     } finally {
       await other.close()

@@ -128,6 +128,26 @@ describe.skipIf(noBrowser !== undefined)('import in the console', () => {
     await page.getByText('No source lists “libpython3.11”').waitFor()
   })
 
+  test('what a Dockerfile installs is looked up, and what can be imported goes into the basket', async () => {
+    await asAdmin('#/import?for=bookworm')
+    await button('From a Dockerfile').click()
+    const asked = page.getByRole('dialog')
+    await asked
+      .getByRole('textbox', { name: 'Dockerfile' })
+      .fill('FROM debian:12\nRUN apt-get update && apt-get install -y curl postgresql-15 no-such-thing')
+    await asked.getByRole('button', { name: 'Look' }).click()
+    await asked.getByText('It installs 3 packages, looked up for bookworm.').waitFor()
+    await asked.getByText('Nobody lists it').waitFor()
+    await isFine()
+    await asked.getByLabel('curl').uncheck()
+    await asked.getByRole('button', { name: 'Put 1 package into the basket' }).click()
+    const wishes = basket().getByRole('list', { name: 'Asked for' }).getByRole('listitem')
+    await wishes.first().waitFor()
+    expect(await wishes.allInnerTexts()).toEqual(['postgresql-15'])
+    await basket().getByText('nothing is known of these packages beforehand', { exact: false }).waitFor()
+    await isFine()
+  })
+
   test('a source that answers with an older state shows its word, what stands, and who may accept it', async () => {
     await vendors.renew(new Date(Date.now() - 40 * DAY_MS))
     await asAdmin('#/import?tab=sources')

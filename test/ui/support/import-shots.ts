@@ -4,6 +4,7 @@ import type { Shot } from './shots.ts'
 import { plantSource, startVendors, type Vendors } from './vendors.ts'
 
 let vendors: Vendors
+let answer = (): void => undefined
 let call: (method: string, path: string, body?: object) => Promise<Record<string, unknown>>
 
 /** Vendors on this machine, of whom nothing was read yet. */
@@ -72,8 +73,31 @@ export const importShots: readonly Shot[] = [
     },
   },
   {
+    name: 'import-running',
+    at: AT,
+    act: async page => {
+      const until = new Promise<void>(resolve => {
+        answer = resolve
+      })
+      vendors.upstream.rules({ match: /\.deb$/, until })
+      await add('curl')(page)
+      await button(page, /^Import \d/).click()
+      await page.getByRole('progressbar').first().waitFor()
+    },
+  },
+  {
+    name: 'import-tray',
+    at: '#/packages',
+    act: page => button(page, '1 job open').click(),
+  },
+  {
     name: 'import-done',
     at: AT,
+    before: async () => {
+      answer()
+      vendors.upstream.rules()
+      await Promise.resolve()
+    },
     act: async page => {
       await add('postgresql-15')(page)
       await button(page, /^Import \d/).click()
@@ -118,6 +142,8 @@ export const importShots: readonly Shot[] = [
     },
   },
   { name: 'import-keys', at: '#/import?tab=keys' },
+  { name: 'import-adopt', at: '#/import?tab=adopt' },
+  { name: 'import-adopt-form', at: '#/import?tab=adopt', act: page => button(page, 'Another folder').click() },
   { name: 'import-groups', at: '#/import?tab=groups' },
   { name: 'import-group', at: '#/import?tab=groups&pick=postgresql-15-bookworm' },
   {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateKey } from 'openpgp'
@@ -153,6 +153,8 @@ export interface Instance {
 export async function startInstance(): Promise<Instance> {
   const folder = await mkdtemp(join(tmpdir(), 'gh-instance-'))
   await writeFile(join(folder, 'answers.json'), JSON.stringify({ findings: FINDINGS } satisfies FakeAnswers))
+  for (const tree of ['aptly-public/dists', 'pulp-export/repodata', 'usb-stick'])
+    await mkdir(join(folder, 'trees', tree), { recursive: true })
   const clamd = hasClamd ? await startClamd() : undefined
   const { PATH = '', HOME = '/root' } = process.env
   const child = spawn(
@@ -169,6 +171,7 @@ export async function startInstance(): Promise<Instance> {
         LOG_LEVEL: 'info',
         SETUP_TOKEN,
         REPOS_ROOT: join(folder, 'repos'),
+        IMPORT_ROOTS: join(folder, 'trees'),
         FAKE_ANSWERS: join(folder, 'answers.json'),
         ...(clamd === undefined ? {} : { CLAMD_SOCKET: clamd.address.socket }),
       },

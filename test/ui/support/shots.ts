@@ -17,6 +17,8 @@ const LOOKS = [
   [420, 'dark', true],
 ] as const
 const [out = '/tmp/shots', only = ''] = process.argv.slice(2)
+/** `WIDTHS=1280,768,390` in place of those of LOOKS. */
+const widths = process.env.WIDTHS?.split(',').map(Number)
 mkdirSync(out, { recursive: true })
 
 export interface Shot {
@@ -63,7 +65,8 @@ const silent =
     page.route(pattern, route => route.abort('connectionrefused'))
 
 async function photograph(page: Page, name: string): Promise<void> {
-  for (const [width, theme, withAxe] of LOOKS) {
+  const looks = widths?.flatMap((width, n) => [[width, 'light', n === 0] as const, [width, 'dark', n > 0] as const])
+  for (const [width, theme, withAxe] of looks ?? LOOKS) {
     await page.setViewportSize({ width, height: 900 })
     await page.emulateMedia({ colorScheme: theme })
     await page.waitForFunction(

@@ -11,7 +11,9 @@ export interface Node {
   readonly key: string
   readonly name: string
   readonly version: string
-  readonly note: 'new' | 'here' | 'missing'
+  /** What becomes of it; `review` and `block` as the policy does for vulnerabilities that are known already. */
+  readonly note: 'new' | 'review' | 'block' | 'here' | 'missing'
+  readonly forecast: Package['forecast']
   /** Where it comes from, or why it is missing; empty where there is nothing to say. */
   readonly said: string
   /** Of it alone. */
@@ -31,6 +33,16 @@ export interface Whole {
   readonly assumed: readonly string[]
   readonly unresolved: readonly Unresolved[]
   readonly conflicts: readonly Conflict[]
+  readonly forecast: Forecast | undefined
+}
+
+/** What the gate is going to hold, as far as that is known before the files are here. */
+export interface Forecast {
+  readonly review: number
+  readonly block: number
+  /** Nothing could be looked up: that is not the same as nothing held. */
+  readonly isUnknown: boolean
+  readonly message: string
 }
 
 const keyOf = ({ name, version, arch }: Pick<Package, 'name' | 'version' | 'arch'>): string =>
@@ -38,6 +50,14 @@ const keyOf = ({ name, version, arch }: Pick<Package, 'name' | 'version' | 'arch
 const unique = <T>(all: readonly T[], key: (one: T) => string): T[] => [
   ...new Map(all.map(one => [key(one), one])).values(),
 ]
+
+/** Comes in, whether it is going to be held or not. */
+const isComing = ({ note }: Pick<Node, 'note'>): boolean => note !== 'here' && note !== 'missing'
+function noteOf({ already_in_repo: isHere, forecast }: Package): Node['note'] {
+  if (isHere) return 'here'
+  const action = forecast?.action
+  return action === 'review' || action === 'block' ? action : 'new'
+}
 
 interface Drawing extends Omit<Node, 'children' | 'below' | 'bytesBelow'> {
   readonly children: Drawing[]
@@ -48,7 +68,7 @@ function weigh({ children, ...node }: Drawing): Node {
   return {
     ...node,
     children: done,
-    below: done.reduce((sum, { below, note }) => sum + below + (note === 'new' ? 1 : 0), 0),
+    below: done.reduce((sum, one) => sum + one.below + (isComing(one) ? 1 : 0), 0),
     bytesBelow: done.reduce((sum, { bytes, bytesBelow }) => sum + bytes + bytesBelow, 0),
   }
 }
@@ -62,7 +82,8 @@ function draw(packages: readonly Package[], needs: ReadonlyMap<string, readonly 
       key: keyOf(one),
       name: one.name,
       version: one.version,
-      note: one.already_in_repo ? 'here' : 'new',
+      note: noteOf(one),
+      forecast: one.forecast,
       said: one.source,
       bytes: one.already_in_repo ? 0 : one.size,
       children: [],
@@ -122,6 +143,7 @@ export function joinClosures(all: readonly Resolved[]): Whole {
       name: group,
       version: '',
       note: 'missing',
+      forecast: null,
       said: reason,
       bytes: 0,
       children: [],
@@ -140,6 +162,12 @@ export function joinClosures(all: readonly Resolved[]): Whole {
       all.flatMap(one => one.conflicts),
       one => `${one.package} ${one.excluded_by} ${one.relation}`,
     ),
+    forecast: all[0] && {
+      review: coming.filter(one => one.forecast?.action === 'review').length,
+      block: coming.filter(one => one.forecast?.action === 'block').length,
+      isUnknown: coming.length > 0 && coming.every(one => one.forecast === null),
+      message: all[0].forecast.message, // all are for one distribution
+    },
   }
 }
 
@@ -149,6 +177,7 @@ function hereNode(here: readonly Package[]): Node {
     name: one.name,
     version: one.version,
     note: 'here',
+    forecast: null,
     said: '',
     bytes: 0,
     below: 0,
@@ -157,7 +186,18 @@ function hereNode(here: readonly Package[]): Node {
   }))
   if (children.length === 1) return children[0] as Node // its only one
   const name = `${plural(here.length, 'package')} here already`
-  return { key: 'here', name, version: '', note: 'here', said: '', bytes: 0, below: 0, bytesBelow: 0, children }
+  return {
+    key: 'here',
+    name,
+    version: '',
+    note: 'here',
+    forecast: null,
+    said: '',
+    bytes: 0,
+    below: 0,
+    bytesBelow: 0,
+    children,
+  }
 }
 
 /** A visible line with its place, as a tree tells it to readers. Levels and positions count from 1. */
@@ -178,17 +218,18 @@ export function rowsOf(tree: readonly Node[], open: ReadonlySet<string>, level =
   })
 }
 
-const hasMissing = ({ note, children }: Node): boolean => note === 'missing' || children.some(hasMissing)
+const hasTrouble = ({ note, children }: Node): boolean =>
+  note === 'missing' || note === 'review' || note === 'block' || children.some(hasTrouble)
 const all = (nodes: readonly Node[]): Node[] => nodes.flatMap(node => [node, ...all(node.children)])
 
 /** So many lines are seen at once without looking for one. */
 export const SMALL = 40
-/** What is open at first: everything of a small tree; of a large one its top, and what leads to something missing. */
+/** What is open at first: a small tree whole; of a large one its top, and what leads to something missing or held. */
 export function openAtFirst(tree: readonly Node[]): ReadonlySet<string> {
   const nodes = all(tree).filter(({ children, key }) => children.length > 0 && key !== 'here')
   const few = all(tree).length <= SMALL
   const top = tree.flatMap(({ children }) => children).length <= SMALL ? tree : []
-  return new Set(nodes.filter(node => few || top.includes(node) || hasMissing(node)).map(({ key }) => key))
+  return new Set(nodes.filter(node => few || top.includes(node) || hasTrouble(node)).map(({ key }) => key))
 }
 
 /** Lines whose name has these letters, in the order of the tree. */

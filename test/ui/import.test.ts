@@ -132,6 +132,11 @@ describe.skipIf(noBrowser !== undefined)('import in the console', () => {
     await asAdmin('#/import?for=bookworm')
     await button('From a Dockerfile').click()
     const asked = page.getByRole('dialog')
+    await asked.getByRole('textbox', { name: 'Dockerfile' }).fill('FROM scratch\nRUN apt-get install -y curl')
+    await asked.getByRole('button', { name: 'Look' }).click()
+    await asked.getByText('so nothing was looked up', { exact: false }).waitFor()
+    expect(await asked.getByRole('button', { name: 'Put into' }).getAttribute('aria-disabled')).toBe('true')
+    await asked.getByRole('button', { name: 'Back' }).click()
     await asked
       .getByRole('textbox', { name: 'Dockerfile' })
       .fill('FROM debian:12\nRUN apt-get update && apt-get install -y curl postgresql-15 no-such-thing')

@@ -107,6 +107,18 @@ export const importShots: readonly Shot[] = [
         .waitFor()
     },
   },
+  {
+    name: 'import-dockerfile',
+    at: AT,
+    act: async page => {
+      await button(page, 'From a Dockerfile').click()
+      await page
+        .getByRole('textbox', { name: 'Dockerfile' })
+        .fill('FROM debian:12\nRUN apt-get update && apt-get install -y curl postgresql-15 no-such-thing')
+      await page.getByRole('dialog').getByRole('button', { name: 'Look' }).click()
+      await page.getByText('It installs 3 packages').waitFor()
+    },
+  },
   { name: 'import-versions', at: '#/import?for=bookworm&q=libpq&versions=all' },
   { name: 'import-none', at: '#/import?for=bookworm&q=no-such-thing' },
   { name: 'import-reader', at: AT, who: 'r.silva' },

@@ -141,6 +141,13 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
     expect(await page.getByText('1 stopped').count()).toBe(1)
   })
 
+  /** The console may try by itself in between: then the button is gone. */
+  const tryNow = (): Promise<void> =>
+    page
+      .getByRole('button', { name: 'Try now' })
+      .click({ timeout: 5_000 })
+      .catch(() => undefined)
+
   test('an upload by someone else appears on the dashboard by itself, and a lost connection is said and comes back', async () => {
     await signIn()
     await page.getByText('Live', { exact: true }).waitFor()
@@ -149,13 +156,15 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
     await daemon.kill9()
     await page.getByRole('button', { name: /Offline since/ }).waitFor()
     await daemon.restart()
-    await page.getByRole('button', { name: 'Try now' }).click()
+    await tryNow()
     await page.getByText('Live', { exact: true }).waitFor()
   })
 
   test('what is dropped while the server is away waits, and goes on by itself when it is back; so it does when the session has ended', async () => {
     await signIn('#/upload')
     await page.getByText('Live', { exact: true }).waitFor()
+    // what the page needs to know is there
+    await expect.poll(() => page.getByLabel('Distribution for .deb').inputValue()).not.toBe('')
     await daemon.kill9()
     await page.getByRole('button', { name: /Offline since/ }).waitFor()
     await dropFiles(page, 'body', [{ name: 'hello_4.0_amd64.deb', bytes: await hello('4.0') }])
@@ -164,11 +173,7 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
       .getByText('for the connection')
       .waitFor()
     await daemon.restart()
-    // it may have tried by itself in between: then the button is gone
-    await page
-      .getByRole('button', { name: 'Try now' })
-      .click({ timeout: 5_000 })
-      .catch(() => undefined)
+    await tryNow()
     await page.getByText('1 published').waitFor()
 
     const used = (await page.evaluate(() => sessionStorage.getItem('gatehouse.token'))) ?? ''

@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
+import { osvRecord, osvZip } from '../support/zip.ts'
 import { noBrowser } from './support/browser.ts'
 import { people } from './support/people.ts'
 import { settled } from './support/visits.ts'
@@ -150,6 +151,26 @@ describe.skipIf(noBrowser !== undefined)('import in the console', () => {
     await wishes.first().waitFor()
     expect(await wishes.allInnerTexts()).toEqual(['postgresql-15'])
     await basket().getByText('nothing is known of these packages beforehand', { exact: false }).waitFor()
+    await isFine()
+  })
+
+  test('what the gate would hold is marked in the tree before anything is fetched', async () => {
+    const form = new FormData()
+    const records = [
+      ...Array.from({ length: 150 }, (_, n) =>
+        osvRecord(`DEBIAN-CVE-2020-${20_000 + n}`, [['Debian:12', `filler${n}`, '1']]),
+      ),
+      osvRecord('DEBIAN-CVE-2026-4711', [['Debian:12', 'libpq5', '16']], {
+        severity: [{ type: 'CVSS_V3', score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H' }],
+      }),
+    ]
+    form.set('file', new Blob([new Uint8Array(osvZip(records))]), 'all.zip')
+    const loaded = await team.daemon.call('POST', '/security/database', { token: admin, form })
+    expect(loaded.status, loaded.text).toBeLessThan(300)
+    await asAdmin('#/import?for=bookworm&q=curl')
+    await button(/^Add curl /).click()
+    await page.getByRole('treeitem', { name: /^libpq5 .*(held|blocked)/ }).waitFor()
+    await basket().getByText('The gate would', { exact: false }).waitFor()
     await isFine()
   })
 

@@ -70,8 +70,13 @@ async function switchSourcesOff(daemon: Daemon, token: string): Promise<void> {
 }
 
 /** A repository of others for one distribution, which cannot be reached. */
-async function addSource(daemon: Daemon, token: string, distribution: string): Promise<void> {
-  const body = { name: `of ${distribution}`, type: 'apt', url: 'http://127.0.0.1:9/', suite: 'jammy', distribution }
+async function addSource(
+  daemon: Daemon,
+  token: string,
+  distribution: string,
+  name = `of ${distribution}`,
+): Promise<void> {
+  const body = { name, type: 'apt', url: 'http://127.0.0.1:9/', suite: 'jammy', distribution }
   const { status, text } = await daemon.call<{ id: number }>('POST', '/import/sources', { token, body })
   expect(status, text).toBe(201)
   if (distribution === HIDDEN) hiddenSource = Number(/"id":(\d+)/.exec(text)?.[1])
@@ -91,6 +96,7 @@ async function makeWorld(isHidden: boolean): Promise<World> {
   await daemon.call('POST', '/distributions/init', { token: admin, body: { codename: 'jammy' } })
   await switchSourcesOff(daemon, admin)
   await addSource(daemon, admin, 'jammy')
+  await addSource(daemon, admin, 'jammy', 'shared')
   const open = await buildDeb({ name: 'open', version: '1.0', fields: { Depends: `${SECRET.name}, libc6` } })
   await daemon.upload(open, { token: admin, distribution: 'jammy' })
   await addMachine(daemon, admin, 'jammy', ['open'])
@@ -110,6 +116,8 @@ async function makeWorld(isHidden: boolean): Promise<World> {
       expect(status).toBe(201)
     }
   }
+  const distributions = isHidden ? ['jammy', HIDDEN] : ['jammy']
+  await daemon.call('PATCH', '/import/sources/shared', { token: admin, body: { distributions } })
   if (isHidden) await addMachine(daemon, admin, HIDDEN, [SECRET.name, 'open'])
   await daemon.call('POST', '/bundles/sites', { token: admin, body: { name: 'north' } })
   const machine = await daemon.call<{ token: string }>('POST', '/auth/api-tokens', {
@@ -372,8 +380,8 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
   'POST /security/packages/{name}/{version}/vex/{sha256}/accept': ofVersion(`vex/${'a'.repeat(64)}/accept`, {}),
   'DELETE /security/packages/{name}/{version}/vex/{sha256}': ofVersion(`vex/${'a'.repeat(64)}`, {}),
   'DELETE /import/sources/{id}': [`of-${HIDDEN}`, 'nothing', '1'].flatMap(id => at(`/import/sources/${id}`)),
-  'PATCH /import/sources/{id}': [`of-${HIDDEN}`, 'of-jammy'].flatMap(id =>
-    at(`/import/sources/${id}`, { newest: 3 }, { distributions: ['jammy', HIDDEN] }),
+  'PATCH /import/sources/{id}': [`of-${HIDDEN}`, 'of-jammy', 'shared'].flatMap(id =>
+    at(`/import/sources/${id}`, { newest: 3 }, { distributions: ['jammy', HIDDEN] }, { distributions: ['jammy'] }),
   ),
   'POST /import/sources': at(
     '/import/sources',
@@ -476,6 +484,15 @@ describe('a viewer who may not see a distribution writes as if it did not exist'
         expect(here?.status, path).not.toBe(429)
       }
     })
+  })
+
+  test('a source keeps the distribution that those who changed it may not see', async () => {
+    const { body } = await withHidden.daemon.call<{ sources: { key: string; distributions: string[] }[] }>(
+      'GET',
+      '/import/sources',
+      { token: withHidden.admin },
+    )
+    expect(body.sources.find(({ key }) => key === 'shared')?.distributions).toEqual(['jammy', HIDDEN])
   })
 
   test('every package still exists', async () => {

@@ -39,8 +39,11 @@ interface Caller {
 
 const LIMIT = 20
 
-const seenSources = async ({ sources }: CatalogueRouteDeps, { hidden }: Viewer): Promise<readonly Source[]> =>
-  (await sources()).filter(source => isSeen(source, hidden))
+/** Sources that somebody may see, each with the distributions that he may see. */
+const seenSources = async ({ sources }: CatalogueRouteDeps, viewer: Viewer): Promise<readonly Source[]> =>
+  (await sources())
+    .filter(source => isSeen(source, viewer.hidden))
+    .map(source => ({ ...source, codenames: source.codenames.filter(codename => maySee(viewer, codename)) }))
 
 /** By key or number. @throws source_not_found */
 async function sourceOf(deps: CatalogueRouteDeps, viewer: Viewer, id: string): Promise<Source> {

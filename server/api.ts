@@ -27,6 +27,7 @@ import { clients } from './features/inventory/client-contract.ts'
 import { inventory } from './features/inventory/contract.ts'
 import { imports } from './features/imports/contract.ts'
 import { importSources } from './features/import-sources/contract.ts'
+import { mirror } from './features/mirror/contract.ts'
 import { license } from './features/license/contract.ts'
 import { documents } from './features/documents/contract.ts'
 import { release } from './features/release/contract.ts'
@@ -74,6 +75,7 @@ export const api = {
   ...catalogue,
   ...imports,
   ...importSources,
+  ...mirror,
   ...uploads,
   ...batches,
   ...developerUploads,

@@ -37,6 +37,7 @@ import { composeImports } from './features/imports/compose.ts'
 import { composeImportSources } from './features/import-sources/compose.ts'
 import { composeInventory } from './features/inventory/compose.ts'
 import { composeLicense } from './features/license/compose.ts'
+import { composeMirror } from './features/mirror/compose.ts'
 import { composeNotifications } from './features/notifications/compose.ts'
 import { composeRelease } from './features/release/compose.ts'
 import { composeRetention } from './features/retention/compose.ts'
@@ -238,7 +239,7 @@ function composeImporting(
     readonly signatures: ReturnType<typeof composeAntivirus>
   },
 ) {
-  const { upstreams, packages, gate, vulndb, scanning } = verbs
+  const { upstreams, packages, gate, vulndb, scanning, outbound } = verbs
   const { matcher } = scanning
   const needs = { ...named(base, 'imports'), ...upstreams, catalog: packages.catalog, gate: gate.gate, matcher }
   const catalogue = composeCatalogue({ ...needs, nextRun, sources: upstreams.listSources, formats: FORMATS })
@@ -247,6 +248,7 @@ function composeImporting(
     catalogue,
     imports,
     composeImportSources(needs),
+    composeMirror({ ...needs, planner: imports.planner, notices: outbound.notices, nextRun }),
     composeAdopt({ ...env, ...needs, activeFormats: active }),
     composeBundles({ ...env, ...base, ...needs, ...signatures, vulndb, activeFormats: active }),
   ]

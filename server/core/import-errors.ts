@@ -54,4 +54,23 @@ export const IMPORT_ERRORS = {
     'The packages need {needs_mb} MB while they come in, and {free_mb} MB are free above the {least_gb} GB that stay free. {remedy}',
   ],
   import_no_tree: [422, '{codename} takes {format} packages, which cannot be imported from other repositories.'],
+  mirror_no_distribution: [
+    400,
+    'The source {source} is for no distribution that takes packages here. Reactivate one of those that it is for, or widen its rule.',
+  ],
+  mirror_source_off: [
+    409,
+    'The source {source} is switched off. An admin can switch it on in the settings, at sources.',
+  ],
+  mirror_frozen: [
+    409,
+    'Every distribution that the source {source} goes to is frozen: {codenames}. A maintainer can lift that, or promote from another distribution.',
+  ],
+  mirror_source_unknown: [400, 'There is no source {source}. Nothing was changed.'],
+  mirror_not_for: [400, 'The source {source} is not for {codename}; it is for {known}. Nothing was changed.'],
+  mirror_running: [
+    409,
+    '{running} is being mirrored, by the job {job}, and only one mirror runs at a time. Start {source} when it has ended, or cancel it.',
+  ],
+  mirror_not_mirrored: [404, 'No source is mirrored into {codename}.'],
 } as const

@@ -35,6 +35,7 @@ import { importSources } from './migrations/0034-import-sources.ts'
 import { catalogue } from './migrations/0035-catalogue.ts'
 import { importGroups } from './migrations/0036-import-groups.ts'
 import { importSourceOwn } from './migrations/0037-import-source-own.ts'
+import { mirror } from './migrations/0038-mirror.ts'
 import { bundles } from './migrations/0039-bundles.ts'
 
 /** In order. A new migration goes to the end. */
@@ -73,6 +74,7 @@ const MIGRATIONS: readonly Migration[] = [
   catalogue,
   importGroups,
   importSourceOwn,
+  mirror,
   bundles,
 ]
 

@@ -14,6 +14,8 @@ export const AUDIT_ACTIONS = [
   'DELETE',
   'IMPORT',
   'SYNC',
+  'MIRROR',
+  'MIRROR_FREEZE',
   'SECURITY_SYNC',
   'SECURITY_DECISION',
   'QUARANTINE',

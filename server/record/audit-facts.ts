@@ -254,6 +254,25 @@ export interface FactsOf {
   /** The file that kept room on the disk. */
   'reserve.given_back': { readonly bytes: number }
   // packages of others
+  /** `end`: why it ended, such as `complete` or `time`. */
+  'source.mirrored': {
+    readonly source: string
+    readonly end: string
+    readonly added: number
+    readonly pending: number
+    readonly blocked: number
+    readonly failed: number
+  }
+  /** Names of what was set. */
+  'mirror.rule': { readonly source: string; readonly values: Readonly<Record<string, string>> }
+  'mirror.frozen': { readonly frozen: boolean; readonly reason?: string }
+  'security.updated': {
+    readonly distributions: Names
+    readonly added: number
+    readonly pending: number
+    readonly blocked: number
+    readonly failed: number
+  }
   'import.asked': { readonly packages: Names; readonly group: string; readonly job: string }
   'import.group_deleted': { readonly group: string; readonly removed: number; readonly kept: number }
   'dockerfile.read': { readonly names: number; readonly importable: number }

@@ -519,6 +519,31 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
     ],
   ],
   'job.run': [[{ kind: 'job.run', job: 'enrich', work: 'Enrich findings' }, 'Enrich findings.']],
+  'source.mirrored': [
+    [
+      { kind: 'source.mirrored', source: 'bookworm-main', end: 'time', added: 3, pending: 1, blocked: 0, failed: 2 },
+      'A mirror of bookworm-main ended (time): 3 published, 1 held, 0 blocked, 2 failed.',
+    ],
+  ],
+  'mirror.rule': [
+    [
+      { kind: 'mirror.rule', source: 'bookworm-main', values: { names: 'nginx*', newest: '1' } },
+      'What is mirrored of bookworm-main: names = nginx*, newest = 1.',
+    ],
+  ],
+  'mirror.frozen': [
+    [
+      { kind: 'mirror.frozen', frozen: true, reason: 'before the audit' },
+      'No mirror adds to it from now on. before the audit',
+    ],
+    [{ kind: 'mirror.frozen', frozen: false }, 'Mirrors add to it again.'],
+  ],
+  'security.updated': [
+    [
+      { kind: 'security.updated', distributions: ['bookworm'], added: 2, pending: 1, blocked: 0, failed: 0 },
+      'Security updates for bookworm: 2 published, 1 held, 0 blocked, 0 failed.',
+    ],
+  ],
   'import.asked': [
     [
       { kind: 'import.asked', packages: ['nginx', 'curl'], group: 'web', job: '12345678' },

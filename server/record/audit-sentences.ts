@@ -247,6 +247,18 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'backup.undone': ({ restored_at: at }) => `Back to what was before the restore of ${at}.`,
   'job.run': ({ work }) => `${work}.`,
   'job.cancelled': ({ job, work }) => `${work} (job ${job}).`,
+  'source.mirrored': ({ source, end, added, pending, blocked, failed }) =>
+    `A mirror of ${source} ended (${end}): ${added} published, ${pending} held, ${blocked} blocked, ${failed} failed.`,
+  'mirror.rule': ({ source, values }) =>
+    `What is mirrored of ${source}: ${Object.entries(values)
+      .map(([key, value]) => `${key} = ${value}`)
+      .join(', ')}.`,
+  'mirror.frozen': ({ frozen, reason }) =>
+    frozen
+      ? `No mirror adds to it from now on.${reason === undefined ? '' : ` ${reason}`}`
+      : 'Mirrors add to it again.',
+  'security.updated': ({ distributions, added, pending, blocked, failed }) =>
+    `Security updates for ${list(distributions)}: ${added} published, ${pending} held, ${blocked} blocked, ${failed} failed.`,
   'import.asked': ({ packages, group, job }) =>
     `An import of ${list(packages)} into the group ${group} was asked for (job ${job}).`,
   'import.group_deleted': ({ group, removed, kept }) =>

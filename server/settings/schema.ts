@@ -42,31 +42,30 @@ export const SETTINGS = Type.Object(
       { edition: 'sync' },
     ),
     sources: toggles('Switches each source of packages, by its key; one that is not named is on.'),
-    mirror: section(
-      'Bulk mirroring from upstream.',
-      {
-        ...schedule(false, 4, 30, 'the mirror'),
-        timezone: TIMEZONE,
-        max_packages_per_run: int(200, [1, 100_000], 'Packages one run imports at most.'),
-        max_runtime_minutes: int(60, [1, 1_440], 'How long one run lasts at most.', 'min'),
-        min_free_disk_gb: int(5, [0, 1_000_000], 'A run stops when less disk is free.', 'GB'),
-        sources: toggles('Sources that are mirrored; one that is not named is not.'),
-      },
-      { inert: 'this version mirrors no other repositories; packages come in by upload' },
-    ),
+    mirror: section('Mirroring of whole sources, a part in each run.', {
+      ...schedule(false, 4, 30, 'the mirror'),
+      timezone: TIMEZONE,
+      max_packages_per_run: int(
+        200,
+        [1, 100_000],
+        'Packages that one run of a source imports at most; one that needs more by itself comes all the same, as the first of a run.',
+      ),
+      max_runtime_minutes: int(
+        60,
+        [1, 1_440],
+        'So long after its beginning a run begins no further file. In the night all sources share it.',
+        'min',
+      ),
+      min_free_disk_gb: int(5, [0, 1_000_000], 'A run stops before less disk is free.', 'GB'),
+      sources: toggles('Sources that the clock mirrors; one that is not named is not.'),
+    }),
     versioning: toggles('How many versions are kept.', {
       inert: 'each distribution has its own rule on the page Distributions',
     }),
     notifications: section('Outbound webhook.', {
       webhook_url: text('', 'Where events are sent.', { ...URL_OR_EMPTY }),
       webhook_enabled: bool(false, 'Send events.'),
-      webhook_min_packages: int(
-        1,
-        [0, 1_000_000],
-        'A sync or mirror result is sent from this many changed packages on.',
-        undefined,
-        { inert: 'this version has no sync and no mirror whose results it could send' },
-      ),
+      webhook_min_packages: int(1, [0, 1_000_000], 'The result of a mirror is sent from this many new packages on.'),
       allow_private_hosts: text(
         '',
         'Hosts, addresses and networks of the private network that may be reached over HTTP, separated by commas: a chat server, a mirror of packages or of the feeds. All others there are refused.',

@@ -260,10 +260,7 @@ describe('a patch', () => {
     const { code, facts } = error as { code: string; facts: { key: string; why: string; others: { key: string }[] } }
     expect([code, facts.key, ...facts.others.map(({ key }) => key)]).toEqual([
       'setting_not_available',
-      'mirror.enabled',
-      'mirror.sources',
       'versioning',
-      'notifications.webhook_min_packages',
       'validation.grype_fail_on',
     ])
     expect(await refusal(settings, { versioning: { all: true } })).toBe(
@@ -324,7 +321,7 @@ describe('a patch', () => {
 
 describe('a start', () => {
   test('with a file of an earlier release keeps what this version does nothing with, also through a change', async () => {
-    const kept = { sync: { hour: 5 }, mirror: { enabled: true, sources: { debian: true } }, sources: { ubuntu: false } }
+    const kept = { sync: { hour: 5 }, versioning: { all: true }, sources: { ubuntu: false } }
     await writeFile(settingsFile, JSON.stringify(kept))
     const settings = await open()
     expect(settings.now()).toMatchObject(kept)

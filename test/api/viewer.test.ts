@@ -435,6 +435,22 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
     { content: `FROM ${HIDDEN}\nRUN apt-get install -y open\n` },
   ),
   'POST /import/adopt': everywhere(distribution => at('/import/adopt', { path: '/srv/tree', distribution })),
+  'POST /import/mirror/sources': at(
+    '/import/mirror/sources',
+    { sources: { nowhere: true } },
+    { sources: { [`of-${HIDDEN}`]: true } },
+  ),
+  'PATCH /import/mirror/sources/{source_id}': ['nowhere', `of-${HIDDEN}`].flatMap(id =>
+    at(`/import/mirror/sources/${id}`, { newest: 1 }),
+  ),
+  'POST /import/mirror/start/{source_id}': ['nowhere', `of-${HIDDEN}`].flatMap(id => at(`/import/mirror/start/${id}`)),
+  'POST /import/mirror/jobs/{id}/cancel': at('/import/mirror/jobs/0badcafe/cancel'),
+  'POST /import/mirror/distributions/{codename}/freeze': everywhere(one =>
+    at(`/import/mirror/distributions/${one}/freeze`, {}),
+  ),
+  'DELETE /import/mirror/distributions/{codename}/freeze': everywhere(one =>
+    at(`/import/mirror/distributions/${one}/freeze`),
+  ),
   'POST /jobs/{id}/cancel': at('/jobs/0badcafe/cancel'),
   'POST /inventory/clients/{id}/scan': [...at('/inventory/clients/1/scan'), ...at('/inventory/clients/2/scan')],
   'POST /upload/': UPLOADS('/upload/'),

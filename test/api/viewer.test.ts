@@ -462,6 +462,9 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
   ]),
   ...bundleWrites(HIDDEN),
 }
+/** Lines of a stream come in the order in which sources answered. */
+const inOrder = (text: string): string => (text.startsWith('data: ') ? text.split('\n').sort().join('\n') : text)
+
 /** They concern the account of the caller, who signs in or out, and no package. */
 const OF_ACCOUNTS = /^\w+ \/auth\//
 
@@ -493,7 +496,7 @@ describe('a viewer who may not see a distribution writes as if it did not exist'
               ...(form === undefined ? {} : { form: form() }),
               ...(raw === undefined ? {} : { body: raw, headers: { 'Content-Type': 'application/octet-stream' } }),
             })
-            return { status, text: plain(world, text) }
+            return { status, text: inOrder(plain(world, text)) }
           }),
         )
         expect(here, `${path} ${JSON.stringify(body)}`).toEqual(there)

@@ -139,6 +139,7 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
         'Downloads',
         'Disk',
         'Audit log and imported versions',
+        'Mirror',
         'Backup',
         'Bundles',
         'Inventory',

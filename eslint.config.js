@@ -1,9 +1,10 @@
 import svelte from 'eslint-plugin-svelte'
 import tseslint from 'typescript-eslint'
 import { packageSql } from './scripts/package-sql.ts'
+import { verifiedTls } from './scripts/verified-tls.ts'
 import { FORMATS } from './server/formats/index.ts'
 
-const TESTS = ['**/*.test.ts', 'test/**', 'scripts/**', 'server/formats/contract-suite.ts']
+const TESTS = ['**/*.test.ts', 'test/**', 'scripts/**', 'appliance/**', 'server/formats/contract-suite.ts']
 const FORMAT_IDS = FORMATS.map(format => format.id)
 
 /** A test that `npm run check` runs needs nothing beside its own process. */
@@ -75,7 +76,7 @@ const ownLines = {
     )
   },
 }
-const house = { rules: { 'own-lines': ownLines, 'package-sql': packageSql } }
+const house = { rules: { 'own-lines': ownLines, 'package-sql': packageSql, 'verified-tls': verifiedTls } }
 
 const rules = {
   '@typescript-eslint/no-floating-promises': [
@@ -113,7 +114,7 @@ export default tseslint.config(
   { ignores: ['node_modules/', 'dist/', 'ui/dist/', 'var/', 'coverage/', '**/*.d.ts'] },
   { linterOptions: { reportUnusedDisableDirectives: 'off' } },
   {
-    files: ['server/**/*.ts', 'scripts/**/*.ts', 'test/**/*.ts'],
+    files: ['server/**/*.ts', 'scripts/**/*.ts', 'test/**/*.ts', 'appliance/**/*.ts'],
     languageOptions: {
       parser: tseslint.parser,
       parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname },
@@ -136,6 +137,27 @@ export default tseslint.config(
     },
   },
   { files: ['server/formats/**'], rules: { 'no-restricted-syntax': 'off' } },
+  {
+    files: ['electron/**/*.ts', 'test/desktop/**/*.ts'],
+    languageOptions: {
+      parser: tseslint.parser,
+      parserOptions: { project: './electron/tsconfig.json', tsconfigRootDir: import.meta.dirname },
+    },
+    plugins: { '@typescript-eslint': tseslint.plugin, house },
+    rules: { ...rules, 'house/own-lines': ['error', 90], 'house/verified-tls': 'error' },
+  },
+  {
+    files: ['electron/core/**'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        { paths: [{ name: 'electron', message: 'The core takes ports: electron/core/ports.ts.' }] },
+      ],
+    },
+  },
+  { files: ['electron/pack/**'], rules: { 'no-console': 'off' } },
+  // reads who answers before anybody trusts it, and sends nothing
+  { files: ['electron/core/chain.ts'], rules: { 'house/verified-tls': 'off' } },
   { files: ['server/catalog/queries/**', 'server/db/migrations/**'], rules: { 'house/package-sql': 'off' } },
   // a suite is one long function; a table of packages is one long file
   {
@@ -151,7 +173,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['server/**/*.test.ts', 'ui/**/*.test.ts', 'scripts/**/*.test.ts'],
+    files: ['server/**/*.test.ts', 'ui/**/*.test.ts', 'scripts/**/*.test.ts', 'electron/**/*.test.ts'],
     ignores: ['**/*.db.test.ts', '**/*.tool.test.ts'],
     rules: { 'no-restricted-imports': ['error', { patterns: ALONE }] },
   },

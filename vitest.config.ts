@@ -5,7 +5,8 @@ const globalSetup = ['test/support/postgres-cluster.ts']
 const expect = { poll: { timeout: 15_000 } }
 
 // what a test file needs stands in its name; lint holds the first to it
-const beside = (name: string): string[] => ['server', 'ui', 'scripts'].map(folder => `${folder}/**/*${name}.test.ts`)
+const beside = (name: string): string[] =>
+  ['server', 'ui', 'scripts', 'electron', 'appliance'].map(folder => `${folder}/**/*${name}.test.ts`)
 
 /**
  * `NAME.test.ts` needs this process alone and runs in `npm run check` (project `unit`), `NAME.db.test.ts` asks the
@@ -53,6 +54,37 @@ export default defineConfig({
           include: ['test/clients/**/*.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'appliance',
+          expect,
+          globalSetup: ['test/appliance/support/prepared.ts'],
+          include: ['test/appliance/**/*.test.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 600_000,
+        },
+      },
+      {
+        test: {
+          name: 'qemu',
+          expect,
+          globalSetup: ['test/qemu/support/prepared.ts'],
+          include: ['test/qemu/**/*.test.ts'],
+          // a cold start takes minutes, and those of a power cut are two
+          testTimeout: 5_400_000,
+          hookTimeout: 1_800_000,
+        },
+      },
+      {
+        test: {
+          name: 'desktop',
+          expect,
+          globalSetup: ['test/ui/support/built.ts'],
+          include: ['test/desktop/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
       {

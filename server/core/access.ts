@@ -67,6 +67,11 @@ export interface Principal {
   readonly uploadsPerMinute?: number
 }
 
+/** The account that asks. @throws no_account for an API token and for a login that has no session yet */
+export function ownName(who: Principal): string {
+  return who.kind === 'user' ? who.name : fail('no_account', {})
+}
+
 /** Whether a text is the name of a role. */
 export function isRole(text: unknown): text is Role {
   return typeof text === 'string' && (ROLES as readonly string[]).includes(text)

@@ -109,11 +109,21 @@ export interface StreamEvent {
   readonly data: unknown
 }
 
+/**
+ * Text of others in one line: what would move a terminal's cursor, colour it or turn the direction of writing around
+ * shows as U+FFFD. Unicode, "Bidirectional Formatting Characters".
+ */
+export const oneLine = (text: string): string =>
+  text
+    .replaceAll(/[\r\n]+/g, ' ')
+    // eslint-disable-next-line no-control-regex -- control characters are exactly what is replaced here
+    .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\ufffd')
+
 /** A line of a stream as existing clients read it: `level|text`, which they split at the first bar. */
 export class Line {
   readonly text: string
   constructor(level: 'info' | 'success' | 'warning' | 'error', said: string) {
-    this.text = `${level}|${said.replaceAll(/[\r\n]+/g, ' ')}`
+    this.text = `${level}|${oneLine(said)}`
   }
 }
 

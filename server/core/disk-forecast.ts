@@ -58,7 +58,10 @@ export function forecastOf(
   if (first === undefined || last === undefined || recent.length < LEAST_SAMPLES || span < LEAST_SPAN_MS)
     return {
       ...nothing,
-      why: `There ${recent.length === 1 ? 'is 1 sample' : `are ${recent.length} samples`}; it takes ${LEAST_SAMPLES}, over two days.`,
+      why:
+        recent.length === 1
+          ? `There is 1 sample; it takes ${LEAST_SAMPLES}, over two days.`
+          : `There are ${recent.length} samples; it takes ${LEAST_SAMPLES}, over two days.`,
     }
   const bytesPerDay = Math.round(growth(recent))
   if (bytesPerDay <= 0) return { ...nothing, bytes_per_day: bytesPerDay, why: 'The disk does not grow.' }

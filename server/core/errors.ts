@@ -1,5 +1,8 @@
 import { BUNDLE_ERRORS } from './bundle-errors.ts'
 import { IMPORT_ERRORS } from './import-errors.ts'
+import { KEY_ERRORS } from './key-errors.ts'
+import { MACHINE_ERRORS } from './machine-errors.ts'
+import { REVIEW_ERRORS } from './review-errors.ts'
 
 /**
  * Every way a request can be refused: code → [status, message]. `{placeholders}` are filled from the facts, and the
@@ -70,12 +73,8 @@ export const ERRORS = {
     'The key is no licence of this vendor: it is incomplete, changed, or issued for another LICENSE_VENDOR_SECRET.',
   ],
   group_not_found: [404, 'There is no group {name}.'],
-  bad_uploader_key: [422, 'The uploader key is refused: {why}. Send the public key of one developer, armoured.'],
-  uploader_key_exists: [
-    409,
-    'There is an uploader key {name} already, with this name or this fingerprint. Remove it first: {fingerprint}.',
-  ],
-  uploader_key_not_found: [404, 'There is no uploader key {name}.'],
+  rule_is_open: [409, 'Everybody sees {codename}; a name would close it to others. Set the rule of {codename} itself.'],
+  rule_would_open: [409, 'The rule of {codename} has no name but {username}: everybody would see it. Set that rule.'],
   group_in_use: [409, 'The group {name} is named by the rule of {codename}. Change that first.'],
   // accounts
   admin_exists: [409, 'An admin exists already, so the setup is closed. Log in as that admin to create more users.'],
@@ -92,7 +91,10 @@ export const ERRORS = {
   own_role: [400, 'You cannot change your own role. Ask another admin.'],
   own_account: [400, 'You cannot delete or deactivate your own account. Ask another admin.'],
   last_admin: [400, 'This is the last active admin. Make another user an admin first.'],
-  no_account: [400, 'An API token has no account, so it has no second factor and no sessions. Log in as a user.'],
+  no_account: [
+    400,
+    'An API token has no account, so it has no second factor, sessions or saved filters. Log in as a user.',
+  ],
   no_local_password: [400, 'The password of {username} is kept in the directory. Change it there.'],
   wrong_password: [
     400,
@@ -118,6 +120,10 @@ export const ERRORS = {
     400,
     'You cannot reset your own second factor. Switch it off in your profile with your password, or ask another admin.',
   ],
+  filter_not_found: [404, 'You have no saved filter {filter_id}. It may have been removed in another window.'],
+  filter_exists: [409, 'You have a filter {name} on this list already. Choose another name, or change that one.'],
+  too_many_filters: [409, 'You have {most} saved filters, the most that one person can. Remove one of them first.'],
+  user_session_not_found: [404, 'The user {username} has no session {session_id}.'],
   session_not_found: [404, 'You have no session {session_id}.'],
   bad_reset_token: [
     400,
@@ -136,7 +142,12 @@ export const ERRORS = {
   unknown_setting: [422, 'There is no setting {key}; {known}.'],
   bad_setting: [422, '{key}: {why}.'],
   setting_not_available: [422, '{key} cannot be changed: {why}. Leave it out, or send the value that it has.'],
-  no_signing_key: [409, 'There is no signing key yet. An admin makes one on the page Distributions.'],
+  policy_contradiction: [
+    409,
+    'The policy would treat {worse} more mildly than {lesser}: {action} and {lesser_action}. Set {worse} to {lesser_action}, or send confirm=true when it is meant so.',
+  ],
+  ...KEY_ERRORS,
+  ...MACHINE_ERRORS,
   // distributions and packages
   unknown_distribution: [422, 'There is no distribution {codename}. There are: {known}.'],
   distribution_not_found: [404, 'There is no distribution {codename}.'],
@@ -182,6 +193,11 @@ export const ERRORS = {
   unknown_format: [422, '{filename} is no package: it is neither {formats} by its first bytes.'],
   unknown_field: [422, 'There is no form field {field} here. There are: {known}.'],
   missing_field: [422, 'The form field {field} is missing.'],
+  no_sample: [422, 'This release makes no package to try {codename} with. Upload one of your own.'],
+  sample_after_restore: [
+    409,
+    'A backup was restored here, and clients get what it served: no package is made to try the way. Upload one of your own.',
+  ],
   bad_package: [422, '{filename} is refused: {why}.'],
   unpacking_full: [
     503,
@@ -237,6 +253,7 @@ export const ERRORS = {
     507,
     'The backup needs {needs_mb} MB, and {free_mb} MB are free where backups are kept. Make room, or remove older backups.',
   ],
+  console_release_not_found: [404, 'No version of the desktop program that lies here names a file {file_name}.'],
   backup_not_found: [404, 'There is no backup {file_name}.'],
   backup_refused: [422, '{why}'],
   backup_nowhere: [422, 'No place for backups is set. Switch on backup.to_folder, or name a target, in the settings.'],
@@ -302,6 +319,10 @@ export const ERRORS = {
     409,
     '{name} {version} is {state} in {distribution}: no client finds it until it is approved. {instead}',
   ],
+  files_not_at_hand: [
+    409,
+    'The files of {name} {version} cannot be compared: it is {state}, and what is refused does not lie in the pool. What is recorded of it can be compared.',
+  ],
   // outgoing requests
   outbound_refused: [
     422,
@@ -326,13 +347,7 @@ export const ERRORS = {
   mail_failed: [502, 'The mail server {server} did not take the mail: {why}.'],
   ...BUNDLE_ERRORS,
   // review
-  missing_decision: [422, 'The field decision is missing. It is one of {decisions}.'],
-  bad_decision: [422, '{field}: {why}.'],
-  missing_justification: [422, 'A decision needs a justification: say why in a sentence, as justification or comment.'],
-  bad_expiry: [422, '{field}: {why}.'],
-  four_eyes: [403, 'You uploaded {name} {version}, so somebody else has to approve it: review.four_eyes is on.'],
-  already_decided: [409, '{name} {version} is {state} since {by} decided on it. Look at it again before you decide.'],
-  finding_not_found: [404, '{cve} is not among the findings of {name} {version}.'],
+  ...REVIEW_ERRORS,
   bad_vex: [422, 'The VEX document is refused: {why}. Nothing was changed.'],
   vex_not_found: [404, '{name} {version} has no VEX document {sha256}. The list of its documents names them.'],
   cve_not_found: [404, 'No package here has {cve}.'],

@@ -15,6 +15,13 @@ export interface Job {
    * `clock.jitter_minutes` moves it, and an admin can run it at once.
    */
   readonly daily?: true
+  /** It runs more often, and people see it beside the daily ones all the same: on record, and to be run at once. */
+  readonly listed?: true
+  /**
+   * What `run` only asks for. Its last run is then that of the work, which people also ask for by hand: in the same
+   * words, but for their `ip`.
+   */
+  readonly work?: { readonly kind: string; readonly request: Readonly<Record<string, unknown>> }
   readonly run: () => Promise<unknown>
 }
 

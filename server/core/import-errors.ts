@@ -72,5 +72,13 @@ export const IMPORT_ERRORS = {
     409,
     '{running} is being mirrored, by the job {job}, and only one mirror runs at a time. Start {source} when it has ended, or cancel it.',
   ],
+  security_run_not_found: [
+    404,
+    'There is no run {id} of security updates on record. It may go on still, or be older than the newest 100.',
+  ],
+  security_no_source: [
+    409,
+    'Nothing is published in {codenames} that a source of security updates is switched on for. Switch one on under Import, Sources.',
+  ],
   mirror_not_mirrored: [404, 'No source is mirrored into {codename}.'],
 } as const

@@ -122,13 +122,28 @@ export function missingCataloguesWarning(
     : `${said} ${whileUnavailable(policy, true, 'Uploads with known vulnerabilities').said}`
 }
 
+/** Why an antivirus engine gives no answer. `no_signatures`: it is on this machine, and does not start without them. */
+export type Silence = 'not_set_up' | 'no_signatures' | 'no_answer'
+const SILENCES: Readonly<Record<Silence, string>> = {
+  not_set_up: 'No antivirus engine is set up.',
+  no_signatures: 'The antivirus engine has no signatures of malware yet, and does not start without them.',
+  no_answer: 'The antivirus engine does not answer.',
+}
+
+/** Where signatures come from, for clamd without any. */
+export const BRING_SIGNATURES =
+  'They come by freshclam where there is internet, and otherwise from where the settings section clamav says. Then start clamd; an appliance does that itself.'
+
 /** Why an antivirus engine is silent, without the address that its own words may hold. */
-export const antivirusSilence = (isSetUp: boolean): string =>
-  isSetUp ? 'The antivirus engine does not answer.' : 'No antivirus engine is set up.'
+export const antivirusSilence = (why: Silence): string => SILENCES[why]
 
 /** What a silent antivirus engine means, where its step runs. */
-export const antivirusSilent = (policy: Pick<CvePolicy, 'on_scanner_unavailable'>, isSetUp: boolean): string =>
-  `${antivirusSilence(isSetUp)} ${whileUnavailable(policy, true).said}`
+export const antivirusSilent = (policy: Pick<CvePolicy, 'on_scanner_unavailable'>, why: Silence): string =>
+  `${antivirusSilence(why)} ${whileUnavailable(policy, true).said}`
+
+/** As `antivirusSilent`, with where signatures come from when they are what it lacks. */
+export const antivirusWarning = (policy: Pick<CvePolicy, 'on_scanner_unavailable'>, why: Silence): string =>
+  [antivirusSilent(policy, why), ...(why === 'no_signatures' ? [BRING_SIGNATURES] : [])].join(' ')
 
 /** What a step means that an admin switched off. @param step  `antivirus scan` */
 export const switchedOff = (step: string): string => `The ${step} is switched off, and uploads pass without it.`

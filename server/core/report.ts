@@ -85,6 +85,8 @@ export interface Report {
   readonly holds?: true
   /** The cause of a failure decides the state: malware and policy blocks are quarantined, the rest is rejected. */
   readonly quarantine?: boolean
+  /** How long the step took at the gate; absent in reports of older releases, and of later scans. */
+  readonly took_ms?: number
 }
 
 /** Whether a report is left out: clients of the specification's steps hear of scripts where there are any. */

@@ -22,6 +22,7 @@ import { relPath } from '../core/identity.ts'
  *     ├── apk/dists/<codename> ─▶ …   apk/pool/<codename>/main/x86_64/…   and for APK, with apk/keys/<name>.rsa.pub
  *     ├── incoming/<id>                            uploads on their way in; empty after a start
  *     │                                            of several replicas, incoming/<instance>.<id>
+ *     ├── console/releases/                        versions of the desktop program, put there by an admin
  *     ├── bundles/made/<name>.bundle.tar           for sites without a network; bundles/uploads/<id> arrive in pieces
  *     ├── logs/gatehouse-<machine>.log   trees-<machine>.log     and those before them (`record/log-series.ts`)
  *     ├── audit/YYYY-MM-DD.jsonl   keyring/   security/   backups/   settings.json   distributions.json
@@ -50,6 +51,8 @@ export interface Layout {
   readonly keyring: string
   readonly security: string
   readonly backups: string
+  /** Versions of the desktop program, as their vendor signed them. */
+  readonly consoleReleases: string
   /** Bundles that were made here, and those that arrive in pieces. */
   readonly bundles: string
   readonly secrets: string
@@ -122,6 +125,7 @@ export function createLayout(root: string, folderOf: TreeFolder): Layout {
     keyring: at('keyring'),
     security: at('security'),
     backups: at('backups'),
+    consoleReleases: at('console/releases'),
     bundles: at('bundles'),
     secrets: at('.secrets'),
     database: at('.pg'),

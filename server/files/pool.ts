@@ -28,8 +28,14 @@ export interface Pool {
   has(digest: Sha256): Promise<'pool' | 'quarantine' | 'nowhere'>
   /** The path to read from, in either area. @throws ENOENT */
   locate(digest: Sha256): Promise<string>
-  /** Deletes every blob that `isNeeded` denies and that is older than an hour. */
-  sweep(isNeeded: (digest: Sha256) => Promise<boolean>): Promise<{ readonly removed: number }>
+  /**
+   * Deletes every blob that `isNeeded` denies and that is older than an hour.
+   * @param alone  runs its work unless another process is about to need the file, and keeps it from beginning to
+   */
+  sweep(
+    isNeeded: (digest: Sha256) => Promise<boolean>,
+    alone?: (digest: Sha256, work: () => Promise<void>) => Promise<boolean>,
+  ): Promise<{ readonly removed: number }>
 }
 
 /**
@@ -139,14 +145,20 @@ export function createPool({ layout, clock }: PoolDeps): Pool {
       await access(layout.quarantined(digest))
       return layout.quarantined(digest)
     },
-    async sweep(isNeeded) {
+    async sweep(isNeeded, alone = async (_, work) => (await work(), true)) {
       let removed = 0
       for await (const { path, digest } of blobs()) {
         removed += await lock.run(digest, async () => {
           const age = clock.now().getTime() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Infinity)
           if (age < SPARED_MS || (await isNeeded(digest))) return 0
-          await rm(path, { force: true })
-          return 1
+          let count = 0
+          await alone(digest, async () => {
+            // it may have been needed since
+            if (await isNeeded(digest)) return
+            await rm(path, { force: true })
+            count = 1
+          })
+          return count
         })
       }
       return { removed }

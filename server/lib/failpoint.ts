@@ -40,6 +40,7 @@ export const RARE_FAILPOINTS = [
   'import:after-item',
   'import:planned',
   'bundle:after-package',
+  'review:after-batch',
 ] as const
 export type Failpoint = (typeof FAILPOINTS)[number] | (typeof RARE_FAILPOINTS)[number]
 

@@ -50,12 +50,13 @@ export function createShared({
   // a connection that subscribes can do nothing else
   const ears = new Redis(url, { ...options, enableOfflineQueue: true, autoResubscribe: true })
   const listeners = new Map<string, ((message: unknown) => void)[]>()
+  const watchers = [onTrouble]
   let trouble: string | undefined = 'Redis has not answered yet'
 
   function note(now: string | undefined): void {
     if ((now === undefined) === (trouble === undefined)) return
     trouble = now
-    onTrouble(now)
+    for (const tell of watchers) tell(now)
   }
   commands.on('ready', () => note(undefined))
   commands.on('error', (error: NodeJS.ErrnoException) =>
@@ -89,6 +90,7 @@ export function createShared({
       listeners.set(channel, [...(known ?? []), listener])
       if (known === undefined) ears.subscribe(channel).catch(() => undefined) // tried again at each connection
     },
+    onTrouble: listener => void watchers.push(listener),
     trouble: () => trouble,
     close: async () => {
       commands.removeAllListeners()

@@ -9,6 +9,8 @@ export interface Shared {
   tell(topic: string, message: unknown): void
   /** Receives messages of other replicas, never this one's own. */
   hear(topic: string, listener: (message: unknown) => void): void
+  /** Calls back once when Redis goes away, and once when it is back. */
+  onTrouble(listener: (trouble: string | undefined) => void): void
   /** Why Redis does not answer, for the health report; undefined when all is well. */
   trouble(): string | undefined
   close(): Promise<void>
@@ -20,6 +22,7 @@ export const ALONE: Shared = {
   client: () => undefined,
   tell: () => undefined,
   hear: () => undefined,
+  onTrouble: () => undefined,
   trouble: () => undefined,
   close: () => Promise.resolve(),
 }

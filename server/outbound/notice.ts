@@ -30,6 +30,16 @@ export interface NoticeDisk {
   readonly remedy: string
 }
 
+/** A security update, and what became of it. */
+export interface NoticeUpdate {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly distribution: string
+  readonly standing: string
+  readonly why: string | null
+}
+
 /** The events that people are notified of. Source: the specification, "Events", 1 and 3. */
 export type Notice =
   | { readonly event: 'package.quarantined' | 'package.pending_review'; readonly package: NoticePackage }
@@ -42,4 +52,6 @@ export type Notice =
       readonly result: 'success' | 'failure'
       readonly packages: number
       readonly detail?: string
+      /** The first 50 each. */
+      readonly updates?: Readonly<Record<'came' | 'held' | 'missing', readonly NoticeUpdate[]>>
     }

@@ -12,9 +12,9 @@ import type { Notice } from './notice.ts'
 import { renderNotice, type Rendered } from './notice-text.ts'
 
 /**
- * Owes messages to people: all of them by webhook, missed deadlines and a full disk also by mail. A message is written
- * with the change it reports and delivered afterwards, so no crash loses it. Channels that are switched off are owed
- * nothing.
+ * Owes messages to people: all of them by webhook, missed deadlines, a full disk and security updates also by mail. A
+ * message is written with the change it reports and delivered afterwards, so no crash loses it. Channels that are
+ * switched off are owed nothing.
  */
 export interface Notices {
   /** In the caller's transaction. Call `outbox.nudge()` after the commit. */
@@ -46,7 +46,8 @@ const LONGEST_REASON = 300
 function channelsOf(notice: Notice, { notifications, email }: ReturnType<Settings['now']>): Channel[] {
   const isSmall = 'result' in notice && notice.packages < notifications.webhook_min_packages
   const byWebhook = notifications.webhook_enabled && notifications.webhook_url !== '' && !isSmall
-  const byMail = email.enabled && email.to_addresses !== '' && (notice.event === 'sla.breached' || 'disk' in notice)
+  const isMailed = notice.event === 'sla.breached' || 'disk' in notice || (notice.event === 'sync.finished' && !isSmall)
+  const byMail = email.enabled && email.to_addresses !== '' && isMailed
   return [...(byWebhook ? ['webhook' as const] : []), ...(byMail ? ['mail' as const] : [])]
 }
 

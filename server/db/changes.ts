@@ -1,7 +1,7 @@
 import type { Queryable } from './db.ts'
 
 /** What every process keeps in memory, and reads again when another one has changed it. */
-export type Topic = 'settings' | 'keys' | 'distributions'
+export type Topic = 'settings' | 'keys' | 'distributions' | 'messages'
 
 /** Tells the processes of one installation that something changed. */
 export interface Changes {

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDb } from '../../test/support/postgres.ts'
-import { createDb, type Db } from './db.ts'
+import { createDb, type DatabaseAddress, type Db } from './db.ts'
 import { DatabaseUnavailable } from './database-unavailable.ts'
 
 let db: Db
+let address: DatabaseAddress
 let close: () => Promise<void>
 beforeAll(async () => {
-  ;({ db, close } = await createTestDb())
+  ;({ db, address, close } = await createTestDb())
 })
 afterAll(() => close())
 const END = 'select pg_terminate_backend(pg_backend_pid())'
@@ -21,6 +22,26 @@ test('a server that does not exist is unavailable, too', async () => {
   const nowhere = createDb({ socket: '/nonexistent', database: 'none' })
   await expect(nowhere.query('select 1')).rejects.toBeInstanceOf(DatabaseUnavailable)
   await nowhere.close()
+})
+
+test('a process that stands still in a transaction does not keep its rows from the others', async () => {
+  await db.query('create table held (id integer primary key)')
+  await db.query('insert into held values (1)')
+  const still = createDb(address, { silentMs: 300 })
+  const held = Promise.withResolvers<void>()
+  const taken = Promise.withResolvers<void>()
+  const first = still.tx(async tx => {
+    await tx.query('select from held for update')
+    held.resolve()
+    await taken.promise
+    await tx.query('delete from held')
+  })
+  await held.promise
+  await db.tx(tx => tx.query('update held set id = 2'))
+  taken.resolve()
+  await expect(first).rejects.toBeInstanceOf(DatabaseUnavailable)
+  expect(await db.query('select id from held')).toEqual([{ id: 2 }])
+  await still.close()
 })
 
 test('a statement that is wrong, and a file that is not there, are faults', async () => {

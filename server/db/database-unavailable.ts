@@ -1,8 +1,8 @@
 type Fault = Error & { readonly code?: string; readonly errors?: readonly Fault[] }
 
 // Source: PostgreSQL, appendix A: connection exceptions, and the codes of a server that stops, starts or has no room
-// left
-const UNAVAILABLE_CODES = /^(08...|57P0[1-5]|53300)$/
+// left, or ended a session that was silent in a transaction
+const UNAVAILABLE_CODES = /^(08...|25P03|57P0[1-5]|53300)$/
 const NETWORK_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

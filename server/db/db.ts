@@ -56,6 +56,8 @@ export type DatabaseAddress = { readonly url: string } | { readonly socket: stri
 
 // 40001 serialization_failure, 40P01 deadlock_detected (PostgreSQL, appendix A)
 const RETRYABLE = new Set(['40001', '40P01'])
+// the server ends a transaction that is silent for so long: others wait for the rows of a process that stands still
+const SILENT_MS = 30_000
 
 /** A statement; one with a name stays prepared in its connection. */
 interface Statement {
@@ -154,8 +156,14 @@ export function openClient(address: DatabaseAddress, { queryTimeoutMs = 3_000 } 
   })
 }
 
-/** The only code that talks to PostgreSQL. knex has the pool and the migrations; statements are plain SQL. */
-export function createDb(address: DatabaseAddress, options: { readonly poolSize?: number } = {}): Db {
+/**
+ * The only code that talks to PostgreSQL. knex has the pool and the migrations; statements are plain SQL.
+ * @param options.silentMs  a transaction may be silent for so long between two statements
+ */
+export function createDb(
+  address: DatabaseAddress,
+  { poolSize = 12, silentMs = SILENT_MS }: { readonly poolSize?: number; readonly silentMs?: number } = {},
+): Db {
   const connection =
     'url' in address
       ? { connectionString: address.url }
@@ -163,7 +171,14 @@ export function createDb(address: DatabaseAddress, options: { readonly poolSize?
   const pool = knex({
     client: 'pg',
     connection,
-    pool: { min: 0, max: options.poolSize ?? 12, idleTimeoutMillis: 30_000 },
+    pool: {
+      min: 0,
+      max: poolSize,
+      idleTimeoutMillis: 30_000,
+      afterCreate: (client: PoolClient, done: (error?: Error) => void) => {
+        client.query(`set idle_in_transaction_session_timeout = ${silentMs}`).then(() => done(), done)
+      },
+    },
     acquireConnectionTimeout: 30_000,
     log: SILENT,
   })

@@ -37,6 +37,13 @@ import { importGroups } from './migrations/0036-import-groups.ts'
 import { importSourceOwn } from './migrations/0037-import-source-own.ts'
 import { mirror } from './migrations/0038-mirror.ts'
 import { bundles } from './migrations/0039-bundles.ts'
+import { reviewSelection } from './migrations/0040-review-selection.ts'
+import { replicasTogether } from './migrations/0041-replicas-together.ts'
+import { blobHolds } from './migrations/0042-blob-holds.ts'
+import { savedFilters } from './migrations/0043-saved-filters.ts'
+import { postureHistory } from './migrations/0044-posture-history.ts'
+import { machineHistory } from './migrations/0045-machine-history.ts'
+import { packagePages } from './migrations/0046-package-pages.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -76,6 +83,13 @@ const MIGRATIONS: readonly Migration[] = [
   importSourceOwn,
   mirror,
   bundles,
+  reviewSelection,
+  replicasTogether,
+  blobHolds,
+  savedFilters,
+  postureHistory,
+  machineHistory,
+  packagePages,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({
@@ -112,6 +126,9 @@ export async function migrate(db: Db, last?: string): Promise<void> {
   const migrationSource = sourceOf(MIGRATIONS.slice(0, end))
   await db.knex.migrate.latest({ migrationSource, tableName: 'schema_migration' })
 }
+
+/** The name of the last migration of this release. */
+export const NEWEST_SCHEMA = MIGRATIONS.at(-1)?.name ?? ''
 
 /** A migration as it is: its name and its statements. */
 export type NamedMigration = Migration

@@ -14,6 +14,8 @@ export interface Replica {
 /** The processes of this installation, as the database knows them. */
 export interface Replicas {
   list(): Promise<readonly Replica[]>
+  /** How many others were alive at the last beat of this one. */
+  others(): number
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -29,13 +31,20 @@ export function createReplicas(
 ): Replicas {
   let timer: NodeJS.Timeout | undefined
   let beating: Promise<unknown> = Promise.resolve()
-  const beat = (): Promise<unknown> =>
-    db.query(
-      `insert into replica (id, host, version) values ($1, $2, $3)
-      on conflict (id) do update set seen_at = clock_timestamp()`,
+  let others = 0
+  const beat = async (): Promise<void> => {
+    const [row] = await db.query<{ n: number }>(
+      `with beaten as (
+        insert into replica (id, host, version) values ($1, $2, $3)
+        on conflict (id) do update set seen_at = clock_timestamp())
+      select count(*)::int as n from replica
+      where id <> $1 and seen_at > clock_timestamp() - interval '${ALIVE_SECONDS} seconds'`,
       [self.id, self.host, self.version],
     )
+    others = row?.n ?? 0
+  }
   return {
+    others: () => others,
     list: async () =>
       (
         await db.query<Omit<Replica, 'started_at' | 'seen_at'> & { started_at: Date; seen_at: Date }>(

@@ -19,6 +19,16 @@ export interface Cut {
   readonly broken: number
 }
 
+/** The log of a backup that a restore put in the place of the one that was there, as a line of it says. */
+export interface Replaced {
+  /** ISO 8601, as `of`: from there to `at` it has no line. */
+  readonly at: string
+  readonly by: string
+  readonly of: string
+  /** Where the log of before lies, below REPOS_ROOT; absent in a line of an earlier release. */
+  readonly aside?: string
+}
+
 export interface BrokenPlace {
   readonly file: string
   readonly line: number
@@ -33,6 +43,8 @@ export interface ChainReport {
   readonly broken: readonly BrokenPlace[]
   /** The newest cut; absent where nothing was removed. */
   readonly cut?: Cut
+  /** The newest restore that replaced the log; absent where none did. */
+  readonly replaced?: Replaced
 }
 
 const WHY = {
@@ -79,6 +91,16 @@ function cutOf(bytes: Buffer): Cut | undefined {
   if (entry?.facts?.kind !== 'audit.cut') return undefined
   const { days, files, lines, last_day, hash, broken = 0 } = entry.facts
   return { at: entry.timestamp, by: entry.user, days, files, lines, last_day, hash, broken }
+}
+
+/** The restore that a line records, where it replaced the log. */
+function replacedOf(bytes: Buffer): Replaced | undefined {
+  if (!bytes.includes('"kind":"backup.restored"')) return undefined
+  const entry = parseLine(bytes.toString())
+  if (entry?.facts?.kind !== 'backup.restored') return undefined
+  const { of, log = 'replaced', aside } = entry.facts
+  if (log !== 'replaced') return undefined
+  return { at: entry.timestamp, by: entry.user, of, ...(aside === undefined ? {} : { aside: `${aside}/audit` }) }
 }
 
 /** Yields whole lines as bytes, without their newline; the last one also when its newline is missing. */
@@ -136,6 +158,7 @@ export async function walkChain(
   let expected: string | undefined
   let begins: { readonly file: string; readonly prev: string } | undefined
   let cut: Cut | undefined
+  let replaced: Replaced | undefined
   let lines = 0
   let afterHead: number | undefined = head === undefined || head.hash === NO_LINE ? 0 : undefined
   let last = { file: '', line: 0 }
@@ -157,6 +180,7 @@ export async function walkChain(
       else if (prev !== expected)
         name(file, line, parseLine(bytes.toString()) === undefined ? WHY.foreign : WHY.changed)
       cut = cutOf(bytes) ?? cut
+      replaced = replacedOf(bytes) ?? replaced
       expected = lineHash(bytes)
       if (afterHead !== undefined && !left) afterHead++
       if (expected === head?.hash) afterHead = 0
@@ -170,5 +194,6 @@ export async function walkChain(
   else if (afterHead > 0 && head !== undefined && head.hash !== NO_LINE) {
     name(last.file, last.line - afterHead + 1, `${afterHead} lines at the end were not written by this service`)
   }
-  return { ok: broken.length === 0, files: files.length, lines, broken, ...(cut === undefined ? {} : { cut }), ends }
+  const told = { ...(cut === undefined ? {} : { cut }), ...(replaced === undefined ? {} : { replaced }) }
+  return { ok: broken.length === 0, files: files.length, lines, broken, ...told, ends }
 }

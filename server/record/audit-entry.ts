@@ -23,6 +23,7 @@ export const AUDIT_ACTIONS = [
   'CLAMAV_UPDATE',
   'SETTINGS_CHANGE',
   'GPG_GENERATE',
+  'GPG_IMPORT',
   'INIT_DISTS',
   'DISTRIBUTION_CHANGE',
   'IMPORT_GROUP_DELETE',
@@ -65,9 +66,15 @@ export const AUDIT_ACTIONS = [
   'INVENTORY_CHANGE',
   'INVENTORY_TOKEN',
   'INVENTORY_HOST_KEY',
+  'MACHINE_CHANGE',
+  'MACHINE_UPDATE',
+  'MACHINE_POWER',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
-export const AUDIT_RESULTS = ['SUCCESS', 'FAILURE', 'WARNING'] as const
+/** The entries that say of a package that it came in, or was stopped as it came. */
+export const ARRIVALS: readonly AuditAction[] = ['UPLOAD', 'IMPORT']
+/** `PARTIAL` and `ERROR` are of SECURITY_SYNC alone. */
+export const AUDIT_RESULTS = ['SUCCESS', 'FAILURE', 'WARNING', 'PARTIAL', 'ERROR'] as const
 export type AuditResult = (typeof AUDIT_RESULTS)[number]
 
 /** The facts of one act. Never a secret: not a password, not a token, not a key. */
@@ -98,12 +105,20 @@ export interface AuditEntry extends Omit<AuditFact, 'facts'> {
   readonly prev: string
 }
 
+/** A line as it was read back. */
+export interface StoredEntry extends AuditEntry {
+  /** The SHA-256 of the line as it lies on disk; the next line has it as its `prev`. */
+  readonly hash: string
+}
+
 export interface AuditFilter {
   readonly package?: string
   readonly action?: string
   /** Any of these. */
   readonly actions?: readonly AuditAction[]
   readonly result?: string
+  /** Packages that came in, and those that were stopped as they came. */
+  readonly arrivals?: 'taken' | 'stopped'
   readonly user?: string
   readonly q?: string
   readonly request_id?: string

@@ -141,7 +141,12 @@ export interface FactsOf {
     readonly reason?: string
   }
   // distributions
-  'distributions.set_up': { readonly distributions: Names; readonly made_key?: string }
+  'distributions.set_up': {
+    readonly distributions: Names
+    readonly made_key?: string
+    /** Nobody asked for it: its first package was published. */
+    readonly by_package?: true
+  }
   'distribution.added': DefinedFact
   'distribution.changed': DefinedFact
   'distribution.retired': DefinedFact
@@ -202,14 +207,16 @@ export interface FactsOf {
   'account.removed': Account
   'role.changed': Account & { readonly from_role: string; readonly to_role: string; readonly by: string }
   'password.changed': Record<never, never>
-  'password.reset': Partial<Account> & { readonly by: 'admin' | 'link' }
+  'password.reset': Partial<Account> & { readonly by: 'admin' | 'link' | 'screen' }
   'password.link_sent': Record<never, never>
   'mfa.enabled': Record<never, never>
   'mfa.disabled': Record<never, never>
-  'mfa.reset': Account
+  /** At the screen of the machine, or by an admin. */
+  'mfa.reset': Account & { readonly by?: 'screen' }
   'mfa.codes_renewed': Record<never, never>
-  'sessions.ended': { readonly count: number }
-  'session.ended': { readonly own: boolean }
+  /** With a name: by an admin. */
+  'sessions.ended': Partial<Account> & { readonly count: number }
+  'session.ended': Partial<Account> & { readonly own: boolean }
   'token.created': {
     readonly name: string
     readonly role: string
@@ -234,8 +241,11 @@ export interface FactsOf {
   /** Absent `until`: no longer. */
   'import_key.accepted': ImportKey & { readonly until?: string; readonly reason: string }
   // the server
-  /** Names only: a value may be a secret. */
-  'settings.changed': { readonly keys: Names }
+  'settings.changed': {
+    readonly keys: Names
+    /** What each was and is, secrets and passwords in addresses as `***`; absent in a line of an earlier release. */
+    readonly changes?: readonly { readonly key: string; readonly from: string; readonly to: string }[]
+  }
   'backup.made': {
     readonly file_name: string
     readonly size: number
@@ -246,11 +256,28 @@ export interface FactsOf {
   'backup.failed': { readonly why: string }
   'backup.deleted': { readonly file_name: string }
   /** `of` and `restored_at` are ISO 8601. */
-  'backup.restored': { readonly backup: string; readonly packages: number; readonly of: string }
-  'backup.undone': { readonly restored_at: string }
+  'backup.restored': {
+    readonly backup: string
+    /** Of a stick its label and the path on it. */
+    readonly from?: string
+    readonly packages: number
+    readonly of: string
+    /** Whether this log went on; absent in a line of an earlier release, where it was replaced. */
+    readonly log?: 'kept' | 'taken' | 'replaced'
+    /** Where what was put aside lies, below REPOS_ROOT. */
+    readonly aside?: string
+  }
+  'backup.undone': { readonly restored_at: string; readonly log?: 'kept' | 'replaced' }
   /** A job of the clock that somebody began, and long work that somebody ended. */
   'job.run': { readonly job: string; readonly work: string }
   'job.cancelled': { readonly job: string; readonly work: string }
+  /** The machine that the service runs on: the verb of `server/machine/protocol.ts`, and values that are no secret. */
+  'appliance.changed': {
+    readonly verb: string
+    readonly changes: readonly { readonly key: string; readonly from: string; readonly to: string }[]
+  }
+  'appliance.failed': { readonly verb: string; readonly why: string }
+  'appliance.file': { readonly file: string; readonly size: number; readonly sha256: string }
   /** The file that kept room on the disk. */
   'reserve.given_back': { readonly bytes: number }
   // packages of others
@@ -316,10 +343,15 @@ export interface FactsOf {
     readonly offered: string
   }
   'machine.rules': { readonly asked: Names }
-  'policy.changed': { readonly values: Readonly<Record<string, string>> }
+  'policy.changed': {
+    readonly values: Readonly<Record<string, string>>
+    /** What they were; absent in a line of an earlier release. */
+    readonly before?: Readonly<Record<string, string>>
+  }
   'licence.changed': { readonly issued_to: string; readonly expires_at: string | null }
   'licence.removed': Record<never, never>
   'key.made': { readonly algorithm: string; readonly fingerprint: string }
+  'key.taken': { readonly algorithm: string; readonly fingerprint: string }
   'webhook.taken': { readonly source: string; readonly event: string; readonly about: string }
   'data.imported': {
     readonly file: string
@@ -344,6 +376,7 @@ export interface FactsOf {
     readonly files: number
     readonly reload: string
   }
+  'signatures.taken': { readonly status: string; readonly medium: string; readonly files: number }
   'signatures.refused': { readonly why: string }
 }
 

@@ -1,8 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, stat, truncate, type FileHandle } from 'node:fs/promises'
+import { open, readdir, stat, truncate, type FileHandle } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { fsyncFolder } from '../lib/atomic.ts'
 import { readAt } from '../lib/read-at.ts'
 import type { AuditEntry } from './audit-entry.ts'
 
@@ -80,6 +79,8 @@ export async function* blocksBackwards(handle: FileHandle, size: number, blockBy
 export interface Tail {
   /** The newest file, or undefined before the first line. */
   readonly file: string | undefined
+  /** Of that file, in bytes. */
+  readonly size: number
   readonly hash: string
   /** `id timestamp` of the last lines, as many as were asked for or more. */
   readonly recent: ReadonlySet<string>
@@ -139,6 +140,7 @@ export async function loadTail(folder: string, lines: number): Promise<Tail> {
   let last: Buffer | undefined // bytes, not text: what is no UTF-8 has a hash too
   const newest = files.at(-1)
   if (newest !== undefined) await repairEnd(join(folder, newest))
+  const size = newest === undefined ? 0 : ((await sizeOf(join(folder, newest))) ?? 0)
   for (const file of files.toReversed()) {
     const handle = await open(join(folder, file), 'r')
     try {
@@ -148,27 +150,14 @@ export async function loadTail(folder: string, lines: number): Promise<Tail> {
           const entry = parseLine(text)
           if (entry !== undefined) recent.add(lineKey(entry))
         }
-        if (recent.size >= lines) return { file: newest, hash: last === undefined ? NO_LINE : lineHash(last), recent }
+        if (recent.size >= lines)
+          return { file: newest, size, hash: last === undefined ? NO_LINE : lineHash(last), recent }
       }
     } finally {
       await handle.close()
     }
   }
-  return { file: newest, hash: last === undefined ? NO_LINE : lineHash(last), recent }
-}
-
-/** Appends whole lines by one write and makes them durable, also the name of a new file. */
-export async function appendLines(folder: string, file: string, text: string): Promise<void> {
-  await mkdir(folder, { recursive: true })
-  const handle = await open(join(folder, file), 'a', 0o640)
-  try {
-    const isNew = (await handle.stat()).size === 0
-    await handle.writeFile(text)
-    await handle.sync()
-    if (isNew) await fsyncFolder(folder)
-  } finally {
-    await handle.close()
-  }
+  return { file: newest, size, hash: last === undefined ? NO_LINE : lineHash(last), recent }
 }
 
 /** One file of the log as a whole. */

@@ -1,7 +1,14 @@
 import { join } from 'node:path'
 import { seesAll, type Viewer } from '../core/viewer.ts'
-import type { AuditAction, AuditEntry, AuditFilter, AuditQuery } from './audit-entry.ts'
-import { auditFiles, blocksBackwards, openIfThere, parseLine } from './audit-file.ts'
+import {
+  ARRIVALS,
+  type AuditAction,
+  type AuditEntry,
+  type AuditFilter,
+  type AuditQuery,
+  type StoredEntry,
+} from './audit-entry.ts'
+import { auditFiles, blocksBackwards, lineHash, openIfThere, parseLine } from './audit-file.ts'
 
 /**
  * Bytes as a string of code points 0 to 255: one string a block, searched without a call into the runtime for every
@@ -45,11 +52,22 @@ function plan(viewer: Viewer, query: AuditFilter): Plan {
   const plain = q !== undefined && /^[\x20-\x7e]+$/.test(q) ? JSON.stringify(q).slice(1, -1) : undefined
   return {
     needles: [...exact('package'), ...exact('user'), ...exact('action'), ...exact('result'), ...exact('request_id')],
-    actions: query.actions === undefined ? undefined : new Set(query.actions),
+    actions:
+      query.arrivals !== undefined
+        ? new Set(ARRIVALS)
+        : query.actions === undefined
+          ? undefined
+          : new Set(query.actions),
     lowered: plain,
     from: query.from,
     to: query.to,
-    check: q === undefined && seesAll(viewer) ? undefined : entry => isFound(entry, q) && !isHidden(entry, viewer),
+    check:
+      q === undefined && seesAll(viewer) && query.arrivals === undefined
+        ? undefined
+        : entry =>
+            isFound(entry, q) &&
+            !isHidden(entry, viewer) &&
+            (query.arrivals === undefined || (entry.result === 'FAILURE') === (query.arrivals === 'stopped')),
   }
 }
 
@@ -102,7 +120,7 @@ function matches(block: string, p: Plan): number[] {
 
 /** The page so far. `total` counts every match seen, also those before and after the page. */
 interface Collected {
-  readonly items: AuditEntry[]
+  readonly items: StoredEntry[]
   total: number
   readonly skip: number
 }
@@ -116,8 +134,9 @@ function collect(
   const inBlock = found.length / 2
   for (let i = Math.max(0, page.skip - page.total); i < Math.min(inBlock, until - page.total); i++) {
     const at = found.length - 2 - 2 * i
-    const entry = parseLine(asText(block.slice(found[at], found[at + 1])))
-    if (entry !== undefined) page.items.push(entry)
+    const bytes = Buffer.from(block.slice(found[at], found[at + 1]), 'latin1')
+    const entry = parseLine(bytes.toString())
+    if (entry !== undefined) page.items.push({ ...entry, hash: lineHash(bytes) })
   }
   page.total += inBlock
 }
@@ -132,9 +151,9 @@ function countLines(block: Buffer): number {
 const REMEMBERED = 2_000
 
 export interface AuditSearch {
-  search(viewer: Viewer, query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
+  search(viewer: Viewer, query: AuditQuery): Promise<{ readonly items: readonly StoredEntry[]; readonly total: number }>
   recent(viewer: Viewer, actions: readonly AuditAction[], limit: number): Promise<readonly AuditEntry[]>
-  all(viewer: Viewer, filter: AuditFilter): AsyncGenerator<AuditEntry>
+  all(viewer: Viewer, filter: AuditFilter): AsyncGenerator<StoredEntry>
 }
 
 /**

@@ -189,6 +189,10 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
       { kind: 'distributions.set_up', distributions: ['jammy', 'noble'], made_key: 'AB12' },
       'jammy, noble. Made the signing key AB12.',
     ],
+    [
+      { kind: 'distributions.set_up', distributions: ['jammy'], by_package: true },
+      'jammy. Nobody had set it up: the first package that was published there did.',
+    ],
   ],
   'distribution.added': [
     [
@@ -360,15 +364,28 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
   'password.changed': [[{ kind: 'password.changed' }, 'Other sessions ended.']],
   'password.reset': [
     [{ kind: 'password.reset', username: 'ada', by: 'admin' }, 'ada, by an admin.'],
+    [
+      { kind: 'password.reset', username: 'ada', by: 'screen' },
+      'ada, by somebody at the machine itself. Every session ended.',
+    ],
     [{ kind: 'password.reset', by: 'link' }, 'With a link from a mail. Every session ended.'],
   ],
   'password.link_sent': [[{ kind: 'password.link_sent' }, 'A link was asked for and mailed.']],
   'mfa.enabled': [[{ kind: 'mfa.enabled' }, 'With a code of the new secret.']],
   'mfa.disabled': [[{ kind: 'mfa.disabled' }, 'By its owner, with the password.']],
-  'mfa.reset': [[{ kind: 'mfa.reset', username: 'ada' }, 'ada, by an admin.']],
+  'mfa.reset': [
+    [{ kind: 'mfa.reset', username: 'ada' }, 'ada, by an admin.'],
+    [{ kind: 'mfa.reset', username: 'ada', by: 'screen' }, 'ada, by somebody at the machine itself.'],
+  ],
   'mfa.codes_renewed': [[{ kind: 'mfa.codes_renewed' }, 'All older codes stopped working.']],
-  'sessions.ended': [[{ kind: 'sessions.ended', count: 3 }, '3 other sessions.']],
-  'session.ended': [[{ kind: 'session.ended', own: true }, 'This one.']],
+  'sessions.ended': [
+    [{ kind: 'sessions.ended', count: 3 }, '3 other sessions.'],
+    [{ kind: 'sessions.ended', count: 3, username: 'ada' }, '3 sessions of ada, by an admin.'],
+  ],
+  'session.ended': [
+    [{ kind: 'session.ended', own: true }, 'This one.'],
+    [{ kind: 'session.ended', own: false, username: 'ada' }, 'One of ada, by an admin.'],
+  ],
   'token.created': [
     [
       { kind: 'token.created', name: 'ci', role: 'uploader', days: 30, upload_only: true, distributions: ['jammy'] },
@@ -508,14 +525,30 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
   ],
   'backup.restored': [
     [
+      { kind: 'backup.restored', backup: 'b', from: 'GATEHOUSE:/b.tar.gz', packages: 3, of: '2026-11-23' },
+      'b from the stick GATEHOUSE:/b.tar.gz: everything is as it was on 2026-11-23, with 3 packages.',
+    ],
+    [
       { kind: 'backup.restored', backup: 'b', packages: 3, of: '2026-11-23T04:30:00.000Z' },
       'b: everything is as it was on 2026-11-23T04:30:00.000Z, with 3 packages.',
+    ],
+    [
+      { kind: 'backup.restored', backup: 'b', packages: 3, of: '2026-11-23', log: 'kept', aside: '.before' },
+      'b: everything is as it was on 2026-11-23, with 3 packages. This log went on.',
+    ],
+    [
+      { kind: 'backup.restored', backup: 'b', packages: 3, of: '2026-11-23', log: 'replaced', aside: '.before' },
+      'b: everything is as it was on 2026-11-23, with 3 packages. The log of before lies in .before/audit.',
     ],
   ],
   'backup.undone': [
     [
       { kind: 'backup.undone', restored_at: '2026-11-23T04:30:00.000Z' },
       'Back to what was before the restore of 2026-11-23T04:30:00.000Z.',
+    ],
+    [
+      { kind: 'backup.undone', restored_at: '2026-11-23T04:30:00.000Z', log: 'kept' },
+      'Back to what was before the restore of 2026-11-23T04:30:00.000Z. This log went on.',
     ],
   ],
   'job.run': [[{ kind: 'job.run', job: 'enrich', work: 'Enrich findings' }, 'Enrich findings.']],
@@ -534,9 +567,9 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
   'mirror.frozen': [
     [
       { kind: 'mirror.frozen', frozen: true, reason: 'before the audit' },
-      'No mirror adds to it from now on. before the audit',
+      'No mirror and no security update adds to it from now on. before the audit',
     ],
-    [{ kind: 'mirror.frozen', frozen: false }, 'Mirrors add to it again.'],
+    [{ kind: 'mirror.frozen', frozen: false }, 'Mirrors and security updates add to it again.'],
   ],
   'security.updated': [
     [
@@ -562,6 +595,30 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
       'A Dockerfile was read: it installs 3 packages, of which 2 can be imported.',
     ],
   ],
+  'appliance.changed': [
+    [
+      {
+        kind: 'appliance.changed',
+        verb: 'time.set',
+        changes: [{ key: 'zone', from: 'Etc/UTC', to: 'Europe/Berlin' }],
+      },
+      'Time: zone: Etc/UTC → Europe/Berlin.',
+    ],
+    [{ kind: 'appliance.changed', verb: 'power.restart', changes: [] }, 'The machine is restarted.'],
+    [{ kind: 'appliance.changed', verb: 'disk.grow', changes: [] }, 'disk.grow.'],
+  ],
+  'appliance.failed': [
+    [
+      { kind: 'appliance.failed', verb: 'network.keep', why: 'Nothing waits to be kept.' },
+      'The new network is kept: this failed. Nothing waits to be kept.',
+    ],
+  ],
+  'appliance.file': [
+    [
+      { kind: 'appliance.file', file: 'gatehouse-2.0.update', size: 3_000_000, sha256: 'ab' },
+      'The update file gatehouse-2.0.update was uploaded, 3 MB, SHA-256 ab.',
+    ],
+  ],
   'reserve.given_back': [
     [{ kind: 'reserve.given_back', bytes: 256 * 1024 ** 2 }, 'The reserve on the disk was given back, 256 MB.'],
   ],
@@ -571,13 +628,31 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
   ],
   'settings.changed': [
     [{ kind: 'settings.changed', keys: ['email.host', 'email.port'] }, 'email.host, email.port.'],
+    [
+      {
+        kind: 'settings.changed',
+        keys: ['email.smtp_password', 'email.smtp_port'],
+        changes: [
+          { key: 'email.smtp_password', from: '(empty)', to: '***' },
+          { key: 'email.smtp_port', from: '25', to: '587' },
+        ],
+      },
+      'email.smtp_password: (empty) → ***; email.smtp_port: 25 → 587.',
+    ],
     [{ kind: 'settings.changed', keys: [] }, 'Nothing changed.'],
   ],
-  'policy.changed': [[{ kind: 'policy.changed', values: { 'cve_policy.high': 'block' } }, 'cve_policy.high = block.']],
+  'policy.changed': [
+    [{ kind: 'policy.changed', values: { 'cve_policy.high': 'block' } }, 'cve_policy.high = block.'],
+    [
+      { kind: 'policy.changed', values: { 'cve_policy.high': 'block' }, before: { 'cve_policy.high': 'review' } },
+      'cve_policy.high: review → block.',
+    ],
+  ],
   'licence.changed': [
     [{ kind: 'licence.changed', issued_to: 'Acme', expires_at: null }, 'Licensed to Acme until further notice.'],
   ],
   'licence.removed': [[{ kind: 'licence.removed' }, 'The licence key was taken away.']],
+  'key.taken': [[{ kind: 'key.taken', algorithm: 'rsa3072', fingerprint: 'AB13' }, 'rsa3072, AB13.']],
   'key.made': [[{ kind: 'key.made', algorithm: 'rsa4096', fingerprint: 'AB12' }, 'rsa4096, AB12.']],
   'webhook.taken': [
     [{ kind: 'webhook.taken', source: 'github', event: 'push', about: 'a/b, main' }, 'Webhook push: a/b, main.'],
@@ -618,6 +693,12 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
     [
       { kind: 'signatures.updated', status: 'updated', source: 'mirror', files: 3, reload: 'not_needed' },
       'updated from the mirror, 3 files; reload not needed.',
+    ],
+  ],
+  'signatures.taken': [
+    [
+      { kind: 'signatures.taken', status: 'updated', medium: 'GATEHOUSE-1', files: 2 },
+      'updated from the stick GATEHOUSE-1, 2 files.',
     ],
   ],
   'signatures.refused': [[{ kind: 'signatures.refused', why: 'It is not there.' }, 'It is not there.']],

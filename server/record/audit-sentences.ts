@@ -1,6 +1,14 @@
 import type { LoginWay } from '../core/login-way.ts'
 import type { AuditFacts, DecidedFact, FactKind, FactsOf, NamesChanged, Refusal } from './audit-facts.ts'
 
+/**
+ * The sentences of the audit log, each once: the daemon writes them in English, and the console, which has this file in
+ * its bundle, reads the facts of a line in its own language (`ui/locales/de.po`). It imports types only.
+ */
+
+/** A small word that would not be known as a text of the console. */
+const phrase = (said: string): string => said
+
 const REFUSALS: Readonly<Record<Refusal, string>> = {
   no_such_user: 'There is no such user.',
   no_account: 'There is no account for this person, or one of another kind.',
@@ -73,22 +81,37 @@ function tokenWords(token: FactsOf['token.created']): string {
   const { name, role, days, upload_only, distributions, uploads_per_minute } = token
   const limits = [
     ...(upload_only ? ['uploads only'] : []),
-    ...(distributions === undefined ? [] : [`for ${distributions.join(' ')}`]),
+    ...(distributions === undefined ? [] : [/* @wc-context: distributions */ `for ${distributions.join(' ')}`]),
     ...(uploads_per_minute === undefined ? [] : [`${uploads_per_minute} uploads a minute`]),
   ]
   return `${[name, role, days === undefined ? 'no expiry' : `${days} days`, ...limits].join(', ')}.`
 }
 
 function ruleWords({ private: isPrivate, roles, usernames, groups, ...changed }: FactsOf['access.changed']): string {
-  const named = Object.entries({ roles, users: usernames, groups }).filter(([, names]) => names.length > 0)
-  const said = named.map(([what, names]) => `${what} ${names.join(', ')}`)
+  const named = [
+    { what: phrase('roles'), names: roles },
+    { what: phrase('users'), names: usernames },
+    { what: phrase('groups'), names: groups },
+  ].filter(({ names }) => names.length > 0)
+  const said = named.map(({ what, names }) => `${what} ${names.join(', ')}`)
   return `${said.length === 0 ? 'Open to everybody' : `Only for ${said.join('; ')}`}${isPrivate ? '; its tree asks for a token' : ''}.${changedWords(changed)}`
+}
+
+const NAMED: Readonly<Record<string, string>> = {
+  role: phrase('role'),
+  user: phrase('user'),
+  group: phrase('group'),
+}
+/** `user:ada` as `user ada`. */
+function named(name: string): string {
+  const at = name.indexOf(':')
+  return at < 0 ? name : `${NAMED[name.slice(0, at)] ?? name.slice(0, at)} ${name.slice(at + 1)}`
 }
 
 /** ` Added: user ada. Removed: role reader.` Lines of releases before 0.2 say neither. */
 function changedWords({ added = [], removed = [] }: Partial<NamesChanged>): string {
   const list = (word: string, names: readonly string[]): string =>
-    names.length === 0 ? '' : ` ${word}: ${names.map(name => name.replace(':', ' ')).join(', ')}.`
+    names.length === 0 ? '' : ` ${word}: ${names.map(named).join(', ')}.`
   return list('Added', added) + list('Removed', removed)
 }
 
@@ -96,7 +119,7 @@ const uploaderKey = ({ name, fingerprint, distributions }: FactsOf['uploader_key
   `${name}, ${fingerprint}, for ${distributions?.join(', ') ?? 'every distribution'}.`
 
 function suppliersWord({ act, document, author, sha256, accepted, closed, opened }: FactsOf['package.vex']): string {
-  const done = { added: 'added', accepted: 'accepted', removed: 'removed' }[act]
+  const done = { added: phrase('added'), accepted: phrase('accepted'), removed: phrase('removed') }[act]
   return join(
     `The VEX document ${document} of ${author} was ${done}, SHA-256 ${sha256}.`,
     accepted || act === 'removed' ? '' : 'Nobody has accepted its word.',
@@ -104,6 +127,25 @@ function suppliersWord({ act, document, author, sha256, accepted, closed, opened
     opened.length === 0 ? '' : `Open again: ${list(opened)}.`,
   )
 }
+
+/** What was done to the machine, by its verb. */
+const MACHINE: Readonly<Record<string, string>> = {
+  'network.set': 'The network was changed, for 90 seconds unless it is kept',
+  'network.keep': 'The new network is kept',
+  'time.set': 'Time',
+  'certificate.put': 'A certificate was put in',
+  'certificate.own': "The machine's own certificate is used again",
+  'certificate.acme': 'A certificate was fetched',
+  'service.restart': 'A service is restarted',
+  'update.install': 'An update is installed',
+  'update.cancel': 'The update that waited is not installed',
+  'update.back': 'The machine goes back to the release of before',
+  'window.set': 'Maintenance window',
+  'remote_log.set': 'Remote log',
+  'power.restart': 'The machine is restarted',
+  'power.off': 'The machine is powered off',
+}
+const machineWord = (verb: string): string => MACHINE[verb] ?? verb
 
 /** One row for each kind: the sentence of the line. */
 const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } = {
@@ -138,8 +180,12 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'package.pinned': ({ reason }) => join('Pinned.', reason),
   'package.unpinned': () => 'The pin was taken away.',
   'package.tagged': tagged,
-  'distributions.set_up': ({ distributions, made_key }) =>
-    join(`${distributions.join(', ')}.`, made_key === undefined ? '' : `Made the signing key ${made_key}.`),
+  'distributions.set_up': ({ distributions, made_key, by_package }) =>
+    join(
+      `${distributions.join(', ')}.`,
+      by_package === true ? 'Nobody had set it up: the first package that was published there did.' : '',
+      made_key === undefined ? '' : `Made the signing key ${made_key}.`,
+    ),
   'distribution.added': ({ architectures, components }) =>
     `Added: ${components.join(' ')} for ${architectures.join(' ')}.`,
   'distribution.changed': ({ architectures, components }) =>
@@ -184,15 +230,22 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'role.changed': ({ username, from_role, to_role, by }) =>
     `${username}: ${from_role} → ${to_role}${by === 'admin' ? '' : `, from ${by}`}.`,
   'password.changed': () => 'Other sessions ended.',
-  'password.reset': ({ username, by }) =>
-    by === 'admin' ? `${username ?? ''}, by an admin.` : 'With a link from a mail. Every session ended.',
+  'password.reset': ({ username, by }) => {
+    if (by === 'link') return 'With a link from a mail. Every session ended.'
+    return by === 'admin'
+      ? `${username ?? ''}, by an admin.`
+      : `${username ?? ''}, by somebody at the machine itself. Every session ended.`
+  },
   'password.link_sent': () => 'A link was asked for and mailed.',
   'mfa.enabled': () => 'With a code of the new secret.',
   'mfa.disabled': () => 'By its owner, with the password.',
-  'mfa.reset': ({ username }) => `${username}, by an admin.`,
+  'mfa.reset': ({ username, by }) =>
+    by === 'screen' ? `${username}, by somebody at the machine itself.` : `${username}, by an admin.`,
   'mfa.codes_renewed': () => 'All older codes stopped working.',
-  'sessions.ended': ({ count }) => `${count} other sessions.`,
-  'session.ended': ({ own }) => (own ? 'This one.' : 'Another one.'),
+  'sessions.ended': ({ count, username }) =>
+    username === undefined ? `${count} other sessions.` : `${count} sessions of ${username}, by an admin.`,
+  'session.ended': ({ own, username }) =>
+    username === undefined ? (own ? 'This one.' : 'Another one.') : `One of ${username}, by an admin.`,
   'token.created': tokenWords,
   'token.revoked': ({ name, role }) => `${name}, ${role}.`,
   'uploader_key.added': uploaderKey,
@@ -242,9 +295,10 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'machine.key_changed': ({ hostname, trusted, offered }) =>
     `${hostname} shows ${offered}; trusted is ${trusted}. It is not asked any more.`,
   'machine.rules': ({ asked }) => `Asked of machines: ${asked.length === 0 ? 'nothing' : asked.join(', ')}.`,
-  'backup.restored': ({ backup, packages, of }) =>
-    `${backup}: everything is as it was on ${of}, with ${packages} packages.`,
-  'backup.undone': ({ restored_at: at }) => `Back to what was before the restore of ${at}.`,
+  'backup.restored': ({ backup, from, packages, of, log, aside }) =>
+    `${backup}${from === undefined ? '' : ` from the stick ${from}`}: everything is as it was on ${of}, with ${packages} packages.${log === 'kept' ? ' This log went on.' : ''}${log === 'replaced' && aside !== undefined ? ` The log of before lies in ${aside}/audit.` : ''}`,
+  'backup.undone': ({ restored_at: at, log }) =>
+    `Back to what was before the restore of ${at}.${log === 'kept' ? ' This log went on.' : ''}`,
   'job.run': ({ work }) => `${work}.`,
   'job.cancelled': ({ job, work }) => `${work} (job ${job}).`,
   'source.mirrored': ({ source, end, added, pending, blocked, failed }) =>
@@ -255,8 +309,8 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
       .join(', ')}.`,
   'mirror.frozen': ({ frozen, reason }) =>
     frozen
-      ? `No mirror adds to it from now on.${reason === undefined ? '' : ` ${reason}`}`
-      : 'Mirrors add to it again.',
+      ? `No mirror and no security update adds to it from now on.${reason === undefined ? '' : ` ${reason}`}`
+      : 'Mirrors and security updates add to it again.',
   'security.updated': ({ distributions, added, pending, blocked, failed }) =>
     `Security updates for ${list(distributions)}: ${added} published, ${pending} held, ${blocked} blocked, ${failed} failed.`,
   'import.asked': ({ packages, group, job }) =>
@@ -265,16 +319,28 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
     `The import group ${group} was removed, with ${removed} packages; ${kept} stay.`,
   'dockerfile.read': ({ names, importable }) =>
     `A Dockerfile was read: it installs ${names} packages, of which ${importable} can be imported.`,
+  'appliance.changed': ({ verb, changes }) =>
+    `${machineWord(verb)}${changes.length === 0 ? '' : `: ${changes.map(({ key, from, to }) => `${key}: ${from} → ${to}`).join('; ')}`}.`,
+  'appliance.failed': ({ verb, why }) => `${machineWord(verb)}: this failed. ${why}`,
+  'appliance.file': ({ file, size, sha256 }) =>
+    `The update file ${file} was uploaded, ${Math.ceil(size / 1024 ** 2)} MB, SHA-256 ${sha256}.`,
   'reserve.given_back': ({ bytes }) => `The reserve on the disk was given back, ${Math.floor(bytes / 1024 ** 2)} MB.`,
   'support.bundle': ({ file }) => `${file}.`,
-  'settings.changed': ({ keys }) => (keys.length === 0 ? 'Nothing changed.' : `${keys.join(', ')}.`),
-  'policy.changed': ({ values }) => {
-    const said = Object.entries(values).map(([key, value]) => `${key} = ${value}`)
+  'settings.changed': ({ keys, changes }) => {
+    if (keys.length === 0) return 'Nothing changed.'
+    if (changes === undefined) return `${keys.join(', ')}.`
+    return `${changes.map(({ key, from, to }) => `${key}: ${from} → ${to}`).join('; ')}.`
+  },
+  'policy.changed': ({ values, before }) => {
+    const said = Object.entries(values).map(([key, value]) =>
+      before === undefined ? `${key} = ${value}` : `${key}: ${before[key] ?? '(empty)'} → ${value}`,
+    )
     return said.length === 0 ? 'Nothing changed.' : `${said.join(', ')}.`
   },
   'licence.changed': ({ issued_to, expires_at }) => `Licensed to ${issued_to} until ${expires_at ?? 'further notice'}.`,
   'licence.removed': () => 'The licence key was taken away.',
   'key.made': ({ algorithm, fingerprint }) => `${algorithm}, ${fingerprint}.`,
+  'key.taken': ({ algorithm, fingerprint }) => `${algorithm}, ${fingerprint}.`,
   'webhook.taken': ({ source, event, about }) =>
     source === 'kev'
       ? 'Webhook: the catalogue of known exploited vulnerabilities is fetched again.'
@@ -287,6 +353,7 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
     `${target}: ${sources} sources, ${added} packages new, ${removed} gone${failed.length === 0 ? '' : `, failed: ${failed.slice(0, 10).join(', ')}`}.`,
   'signatures.updated': ({ status, source, files, reload }) =>
     `${status} from the ${source.replace('_', ' ')}, ${files} files; reload ${reload.replace('_', ' ')}.`,
+  'signatures.taken': ({ status, medium, files }) => `${status} from the stick ${medium}, ${files} files.`,
   'signatures.refused': ({ why }) => why,
 }
 

@@ -7,6 +7,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createTestDb } from '../../test/support/postgres.ts'
 import type { DatabaseAddress, Db } from '../db/db.ts'
 import { lineHash, NO_LINE } from './audit-file.ts'
+import { appendAfter } from './audit-append.ts'
+import { loadTail } from './audit-file.ts'
 import { createAudit, nextFile, type Audit, type AuditEntry, type AuditFact } from './audit.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 
@@ -29,9 +31,9 @@ beforeEach(async () => {
 afterEach(async () => rm(root, { recursive: true, force: true }))
 
 const at = (file: string): string => join(root, file)
-const open = (): Audit =>
+const open = (over: Db = db): Audit =>
   createAudit({
-    db,
+    db: over,
     layout: { audit: root },
     clock: { now: () => now },
     outbox: { owe: async () => 1, nudge: () => undefined },
@@ -157,6 +159,39 @@ describe('lines', () => {
     const [one, other] = [open(), open()]
     for (const audit of [one, other, one, one, other]) await write(audit, {})
     expect(await one.integrity()).toEqual({ ok: true, files: 1, lines: 5, broken: [] })
+  })
+
+  test('what an instance appended before it lost its connection is one link of the chain for the others', async () => {
+    const other = open()
+    await write(other, { user: 'ada' })
+    const lost = open({
+      ...db,
+      tx: work =>
+        db.tx(async tx => {
+          await work(tx)
+          throw new Error('the connection is gone')
+        }),
+    })
+    await db.query('insert into audit_pending (at, fact) values ($1, $2)', [now, JSON.stringify(fact({ user: 'bob' }))])
+    await expect(lost.deliver()).rejects.toThrow('the connection is gone')
+    await write(other, { user: 'eve' })
+    expect((await lines('2026-03-01.jsonl')).map(entry => entry.user)).toEqual(['ada', 'bob', 'eve'])
+    expect([await pending(), await other.integrity()]).toEqual([0, { ok: true, files: 1, lines: 3, broken: [] }])
+  })
+
+  test('an instance that goes on after the others went on writes nothing over them', async () => {
+    const [slow, other] = [open(), open()]
+    await write(slow, { user: 'ada' })
+    // it holds no lock any more, and has read its end before
+    const rows = await db.query<{ id: number }>('insert into audit_pending (at, fact) values ($1, $2) returning id', [
+      now,
+      JSON.stringify(fact({ user: 'bob' })),
+    ])
+    const tail = await loadTail(root, 1)
+    await write(other, { user: 'eve' })
+    expect(await appendAfter(root, tail, '2026-03-01.jsonl', `{"id":"${rows[0]?.id}"}\n`)).toBe(false)
+    expect((await lines('2026-03-01.jsonl')).map(entry => entry.user)).toEqual(['ada', 'bob', 'eve'])
+    expect((await other.integrity()).ok).toBe(true)
   })
 
   test('more facts than one batch are all written', async () => {

@@ -7,11 +7,11 @@ import type { Clock } from '../lib/clock.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { currentRequest } from '../lib/request-scope.ts'
 import { listVisible, type VisibleFile } from './audit-archive.ts'
+import { appendAfter, finishClaims } from './audit-append.ts'
 import type { ChainReport } from './audit-chain.ts'
 import { cutAudit, type CutMade, type CutWish } from './audit-cut.ts'
 import {
   AUDIT_LOCK,
-  appendLines,
   auditFiles,
   digestFile,
   lineHash,
@@ -21,14 +21,22 @@ import {
   type FileDigest,
   type Tail,
 } from './audit-file.ts'
-import type { AuditAction, AuditEntry, AuditFact, AuditFilter, AuditQuery } from './audit-entry.ts'
+import type { AuditAction, AuditEntry, AuditFact, AuditFilter, AuditQuery, StoredEntry } from './audit-entry.ts'
 import { readChain } from './audit-integrity.ts'
 import { createAuditSearch } from './audit-search.ts'
 import { createAuditTally, type DayTally } from './audit-tally.ts'
 import { printFacts } from './audit-sentences.ts'
 
 export { AUDIT_ACTIONS, AUDIT_RESULTS } from './audit-entry.ts'
-export type { AuditAction, AuditEntry, AuditFact, AuditQuery, AuditResult } from './audit-entry.ts'
+export type {
+  AuditAction,
+  AuditEntry,
+  AuditFact,
+  AuditFilter,
+  AuditQuery,
+  AuditResult,
+  StoredEntry,
+} from './audit-entry.ts'
 
 /**
  * The append-only log. Facts are written to the table `audit_pending` in the transaction they belong to, then become
@@ -44,13 +52,15 @@ export interface Audit {
   /** Appends everything owed, in order. The outbox calls it for the key `audit`. */
   deliver(): Promise<void>
   /** What the viewer may see, newest first. Streams the files and holds one page. */
-  search(viewer: Viewer, query: AuditQuery): Promise<{ readonly items: readonly AuditEntry[]; readonly total: number }>
+  search(viewer: Viewer, query: AuditQuery): Promise<{ readonly items: readonly StoredEntry[]; readonly total: number }>
   /** The newest entries with one of these actions that the viewer may see, at most `limit`; stops reading there. */
   recent(viewer: Viewer, actions: readonly AuditAction[], limit: number): Promise<readonly AuditEntry[]>
   /** How many entries of each day since `from`, action and result the viewer may see. Reads only what is new. */
   tally(viewer: Viewer, from: string): Promise<readonly DayTally[]>
+  /** The first day in UTC of which there are lines; undefined before the first one. */
+  firstDay(): Promise<string | undefined>
   /** Everything the viewer may see, newest first, a block of a file at a time. */
-  all(viewer: Viewer, filter: AuditFilter): AsyncGenerator<AuditEntry>
+  all(viewer: Viewer, filter: AuditFilter): AsyncGenerator<StoredEntry>
   /** The files with the lines that the viewer may see, oldest first. */
   files(viewer: Viewer): AsyncGenerator<VisibleFile>
   /**
@@ -146,7 +156,17 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
   }
   const owe = (tx: Tx, fact: AuditFact): Promise<void> => oweAll(tx, [fact])
 
-  async function append(rows: readonly PendingRow[], tail: Tail): Promise<Tail> {
+  /** The end of the chain, with what another process began. */
+  async function readTail(): Promise<Tail> {
+    await finishClaims(folder)
+    return loadTail(folder, BATCH)
+  }
+
+  /** Appends those of them that go into one file. @returns undefined where another process went on meanwhile */
+  async function append(
+    rows: readonly PendingRow[],
+    tail: Tail,
+  ): Promise<{ readonly tail: Tail; readonly rows: readonly PendingRow[] } | undefined> {
     const { file, rows: mine } = nextFile(rows, tail.file)
     let hash = tail.hash
     let text = ''
@@ -156,9 +176,10 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
       text += `${line}\n`
     }
     failpoint('audit:before-append')
-    await appendLines(folder, file, text)
+    if (!(await appendAfter(folder, tail, file, text))) return undefined
     failpoint('audit:after-append')
-    return { file, hash, recent: new Set(mine.map(row => lineKey(owed(row)))) }
+    const size = (file === tail.file ? tail.size : 0) + Buffer.byteLength(text)
+    return { tail: { file, size, hash, recent: new Set(mine.map(row => lineKey(owed(row)))) }, rows: mine }
   }
 
   /** Moves one batch from the table to the files. @returns false when nothing was pending */
@@ -172,13 +193,20 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
       const rows = await tx.repeat<PendingRow>('select id, at, fact from audit_pending order by id limit $1', [BATCH])
       const [head] = await tx.repeat<HeadRow>('select hash, starts from audit_head')
       // another instance wrote meanwhile, or this one crashed between append and delete
-      let tail = ours !== undefined && ours.hash === head?.hash ? ours : await loadTail(folder, BATCH)
-      const missing = rows.filter(row => !tail.recent.has(lineKey(owed(row))))
-      const done = missing.length === 0 ? rows : rows.filter(row => !missing.includes(row))
-      if (missing.length > 0) {
-        const { rows: mine } = nextFile(missing, tail.file)
-        tail = await append(missing, tail)
-        done.push(...mine)
+      let tail = ours !== undefined && ours.hash === head?.hash ? ours : await readTail()
+      let done: PendingRow[]
+      for (;;) {
+        const { recent } = tail
+        const missing = rows.filter(row => !recent.has(lineKey(owed(row))))
+        done = rows.filter(row => !missing.includes(row))
+        if (missing.length === 0) break
+        const appended = await append(missing, tail)
+        if (appended !== undefined) {
+          tail = appended.tail
+          done.push(...appended.rows)
+          break
+        }
+        tail = await readTail()
       }
       if (tail.hash !== head?.hash && tail.hash !== NO_LINE) {
         await tx.repeat(
@@ -223,6 +251,10 @@ export function createAudit({ db, layout, clock, outbox }: AuditDeps): Audit {
     tally: async (viewer, from) => {
       await deliver().catch(() => undefined) // as above
       return tally(viewer, from)
+    },
+    firstDay: async () => {
+      await deliver().catch(() => undefined) // as above
+      return (await auditFiles(folder))[0]?.slice(0, 10)
     },
     all: async function* (viewer, filter) {
       await deliver().catch(() => undefined) // as above

@@ -47,6 +47,19 @@ describe('events', () => {
     }
   })
 
+  test('a follower that goes on with another replica gets what came since, and some seconds before', async () => {
+    const [one, other] = [createEvents({ clock }), createEvents({ clock: { now: () => new Date(1) } })]
+    const at = (n: number): LiveEvent => ({
+      ...event(n),
+      at: new Date(Date.UTC(2026, 2, 1, 12, 0, n * 10)).toISOString(),
+    })
+    for (const n of [0, 1, 2]) one.emit(at(n))
+    const seen = await take(one.follow('unknown', new AbortController().signal), 3)
+    // it has them all, and those that came while the client was away
+    for (const n of [0, 1, 2, 3, 4]) other.emit(at(n))
+    expect((await take(other.follow(seen.ids[2], new AbortController().signal), 3)).ns).toEqual([2, 3, 4])
+  })
+
   test('a follower slower than the ring loses the oldest and goes on', async () => {
     const events = createEvents({ clock, kept: 2 })
     const follower = events.follow(undefined, new AbortController().signal)[Symbol.asyncIterator]()

@@ -3,7 +3,7 @@ import { ALONE, type Shared } from '../lib/replica-memory.ts'
 
 /** The events of the live stream: small, without secrets, the same for every role. */
 export interface LiveEvent {
-  readonly type: 'package.state' | 'publication' | 'engine' | 'settings' | 'upload' | 'job'
+  readonly type: 'package.state' | 'publication' | 'engine' | 'settings' | 'upload' | 'job' | 'machine'
   readonly at: string
   readonly data: Readonly<Record<string, unknown>>
 }
@@ -21,9 +21,12 @@ export interface Events {
 }
 
 const KEPT = 1000
+/** Events that two replicas have in another order, by clocks that are so far apart, are told again. */
+const APART_MS = 5_000
 
 /**
- * Makes the list. Ids are `<start>-<n>`: after a restart an old id is unknown, and its client gets all that is kept.
+ * Makes the list. Ids are `<start>-<n>-<ms>`. One of another replica, or of before a restart, is unknown by its number:
+ * its client gets what is kept from a little before that moment on.
  */
 export function createEvents({
   clock,
@@ -39,13 +42,22 @@ export function createEvents({
   let next = 0
   const waiting = new Set<() => void>()
 
+  /** The first event since a little before `ms`, as an id has it. */
+  function cursorSince(oldest: number, ms: string | undefined): number {
+    if (ms === undefined || !/^[0-9a-z]{1,10}$/.test(ms)) return oldest
+    const from = parseInt(ms, 36) - APART_MS
+    let cursor = oldest
+    while (cursor < next && Date.parse(ring[cursor % kept]?.at ?? '') < from) cursor++
+    return cursor
+  }
+
   /** The number of the first event that the client has not seen and that is still kept. */
   function cursorAfter(lastId: string | undefined): number {
     const oldest = Math.max(0, next - kept)
     if (lastId === undefined) return next
-    const [start, n] = lastId.split('-')
-    const seen = start === life && n !== undefined && /^\d{1,15}$/.test(n) ? Number(n) : -1
-    return seen >= next ? next : Math.max(oldest, seen + 1)
+    const [start, n, ms] = lastId.split('-')
+    if (start !== life || n === undefined || !/^\d{1,15}$/.test(n)) return cursorSince(oldest, ms)
+    return Number(n) >= next ? next : Math.max(oldest, Number(n) + 1)
   }
 
   async function* from(
@@ -68,7 +80,7 @@ export function createEvents({
           })
           continue
         }
-        yield { id: `${life}-${cursor}`, event }
+        yield { id: `${life}-${cursor}-${Date.parse(event.at).toString(36)}`, event }
         cursor++
       }
     } finally {

@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path'
 import { createTrust } from './http/client-ip.ts'
+import { SOCKET } from './machine/protocol.ts'
 
 /** How one variable is read. `secret` values appear in no message. */
 export interface Variable {
@@ -185,6 +186,25 @@ export const ENV_TABLE: readonly Variable[] = [
       'Folders on this machine that trees may be adopted from (`POST /import/adopt`) and read as sources, absolute, separated by commas; unset, `import-trees` below REPOS_ROOT.',
     check: text =>
       listOf(text).every(path => isAbsolute(path)) ? undefined : 'it must be absolute paths, separated by commas',
+  },
+  {
+    name: 'MACHINE_SOCKET',
+    description:
+      "Unix socket of the program that looks after the appliance's machine; where there is none, this is no appliance.",
+    default: SOCKET,
+    check: text => (isAbsolute(text) ? undefined : 'it must be an absolute path'),
+  },
+  {
+    name: 'STATE_DIRECTORY',
+    description: 'Folder of the service beside REPOS_ROOT; update files of the machine lie in `updates` below it.',
+    default: '/var/lib/gatehouse',
+    check: text => (isAbsolute(text) ? undefined : 'it must be an absolute path'),
+  },
+  {
+    name: 'MEDIA_FOLDER',
+    description:
+      'Where the machine mounts and lists sticks, absolute: backups, bundles, vulnerability data and signatures are taken from there. The appliance sets it; unset, none are.',
+    check: text => (isAbsolute(text) ? undefined : 'it must be an absolute path'),
   },
   {
     name: 'LOG_FILE_MB',

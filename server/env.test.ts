@@ -26,6 +26,7 @@ describe('the environment', () => {
       LICENSE_VENDOR_SECRET: 'l'.repeat(12) + '0123456789abcdefgh',
     }
     expect(readEnv(secrets, '/').warnings).toEqual([expect.stringContaining('SETTINGS_ENCRYPTION_KEY is not set')])
+    expect(readEnv({ ...secrets, MEDIA_FOLDER: '/run/gatehouse-media' }, '/').warnings).toEqual([])
   })
 
   test('an empty environment means development, with everything below ./var/repos', () => {

@@ -32,8 +32,14 @@ export interface Env {
   readonly logFolder: string
   /** Folders that trees may be adopted from. */
   readonly importRoots: readonly string[]
+  /** MEDIA_FOLDER */
+  readonly mediaFolder: string | undefined
   /** The variables that are set, for people who help; a secret is `***`. */
   readonly shown: Readonly<Record<string, string>>
+  /** Of the program that looks after the machine. */
+  readonly machineSocket: string
+  /** Where update files of the machine lie. */
+  readonly updateFolder: string
   readonly logFileMb: number
   readonly logFiles: number
   /** Odd values that do not stop the start. */
@@ -96,7 +102,8 @@ function warningsOf(values: ReadonlyMap<string, string>, production: boolean): s
     ...(format === undefined || WORDS.includes(format)
       ? []
       : [`REPO_FORMAT=${format} is unknown, so only apt is active. It may be ${WORDS.join(', ')}.`]),
-    ...(!production || values.has('SETTINGS_ENCRYPTION_KEY')
+    // an appliance keeps it with what it encrypts, so that its backups can be restored on another
+    ...(!production || values.has('SETTINGS_ENCRYPTION_KEY') || values.has('MEDIA_FOLDER')
       ? []
       : [
           'SETTINGS_ENCRYPTION_KEY is not set: the key of the stored secrets lies beside them, under .secrets; keep it elsewhere and set it.',
@@ -166,6 +173,7 @@ export function readEnv(vars: Readonly<Record<string, string | undefined>>, cwd:
     aptPublisher: text('APT_PUBLISHER') === 'reprepro' ? 'reprepro' : 'native',
     logLevel: text('LOG_LEVEL'),
     importRoots: importRootsOf(given.get('IMPORT_ROOTS'), reposRoot),
+    mediaFolder: given.get('MEDIA_FOLDER'),
     logFolder: resolve(cwd, given.get('LOG_FOLDER') ?? join(reposRoot, 'logs')),
     shown: Object.fromEntries(
       ENV_TABLE.flatMap(({ name, secret }) => {
@@ -173,6 +181,8 @@ export function readEnv(vars: Readonly<Record<string, string | undefined>>, cwd:
         return value === undefined ? [] : [[name, secret === true ? '***' : value]]
       }),
     ),
+    machineSocket: text('MACHINE_SOCKET'),
+    updateFolder: join(text('STATE_DIRECTORY'), 'updates'),
     logFileMb: Number(text('LOG_FILE_MB')),
     logFiles: Number(text('LOG_FILES')),
     searchPath: text('PATH'),

@@ -3,7 +3,9 @@ import { email, ldap, oidc, mfa_policy } from './account-settings.ts'
 import { backup } from './backup-settings.ts'
 import { imports } from './import-settings.ts'
 import {
+  APPLIANCE_COLOURS,
   bool,
+  choice,
   FOLDER_OR_EMPTY,
   HOSTS,
   HOUR,
@@ -33,14 +35,44 @@ export const SETTINGS = Type.Object(
     repo_url: text('', 'Where clients reach the repositories, in the lines that set them up. Empty: as app_url.', {
       ...URL_OR_EMPTY,
     }),
+    appliance: section(
+      'How people tell this server from others: at the edge of every window, at the sign-in, on paper.',
+      {
+        name: text('', 'What people call this server. Empty: the name that its address has.', { maxLength: 60 }),
+        environment: text('', 'What it is for, such as Production, Staging or Test; shown beside the name.', {
+          maxLength: 30,
+        }),
+        colour: choice(APPLIANCE_COLOURS, 'ochre', 'The stripe at the edge of every window.'),
+      },
+    ),
     license: section('Licence.', {
       key: text('', 'Licence key of the vendor, checked before it is kept.', { secret: true, maxLength: 4_000 }),
     }),
     sync: section(
       'Daily synchronisation of import sources: those in the catalogue, and security updates of what is published here.',
-      { ...schedule(true, 3, 0, 'the synchronisation of import sources'), timezone: TIMEZONE },
+      {
+        ...schedule(true, 3, 0, 'the synchronisation of import sources, and of the run that brings security updates'),
+        timezone: TIMEZONE,
+      },
       { edition: 'sync' },
     ),
+    security_updates: section('Runs that bring security updates of what is published, at the hour of sync.', {
+      own_builds: bool(
+        false,
+        "Security updates also come beside packages that were uploaded or adopted and are not the distribution's own files.",
+      ),
+      max_packages_per_run: int(
+        1_000,
+        [1, 100_000],
+        'Packages that one run of security updates imports at most; the next goes on.',
+      ),
+      max_runtime_minutes: int(
+        180,
+        [1, 1_440],
+        'So long after its beginning a run of security updates begins no further file.',
+        'min',
+      ),
+    }),
     sources: toggles('Switches each source of packages, by its key; one that is not named is on.'),
     mirror: section('Mirroring of whole sources, a part in each run.', {
       ...schedule(false, 4, 30, 'the mirror'),
@@ -65,7 +97,11 @@ export const SETTINGS = Type.Object(
     notifications: section('Outbound webhook.', {
       webhook_url: text('', 'Where events are sent.', { ...URL_OR_EMPTY }),
       webhook_enabled: bool(false, 'Send events.'),
-      webhook_min_packages: int(1, [0, 1_000_000], 'The result of a mirror is sent from this many new packages on.'),
+      webhook_min_packages: int(
+        1,
+        [0, 1_000_000],
+        'The result of a mirror, or of a run of security updates, is sent from this many new packages on.',
+      ),
       allow_private_hosts: text(
         '',
         'Hosts, addresses and networks of the private network that may be reached over HTTP, separated by commas: a chat server, a mirror of packages or of the feeds. All others there are refused.',
@@ -142,6 +178,13 @@ export const SETTINGS = Type.Object(
         ...ZONE,
       }),
       jitter_minutes: int(0, [0, 180], 'Daily jobs begin up to so many minutes late, by chance.', 'min'),
+      retention_hour: int(
+        2,
+        HOUR,
+        'Hour of the day at which versions, imports and audit files are removed that retention leaves behind.',
+        'h',
+      ),
+      retention_minute: int(0, MINUTE, 'Minute of that hour.', 'min'),
       job_days: int(30, [1, 3_650], 'How long ended jobs and their logs are kept.', 'd'),
     }),
     downloads: section('Which downloads are counted, and how long addresses are kept whole.', {
@@ -168,6 +211,11 @@ export const SETTINGS = Type.Object(
     script_policy,
     review: section('How held packages are decided on.', {
       four_eyes: bool(false, 'The uploader of a package may not approve it.'),
+      min_reason_chars: int(
+        10,
+        [1, 500],
+        'The least length of a reason in the console, and of one for many packages. A single decision over the API takes any.',
+      ),
       sla_hour: int(8, HOUR, 'Hour of the day at which missed deadlines are notified, local time.', 'h'),
       sla_minute: int(0, MINUTE, 'Minute of that hour.', 'min'),
       rematch_enabled: bool(

@@ -86,7 +86,7 @@ export const cve_policy = section('What happens to a package with findings, by i
 
 const ruleOf = (kind: InstallFactKind) => {
   const { of, said, action } = INSTALL_FACTS[kind]
-  return choice(ACTIONS, action, `Action where a ${of} ${said}.`)
+  return choice(ACTIONS, action, of === 'script' ? `Action where a script ${said}.` : `Action where a file ${said}.`)
 }
 
 export const script_policy = section(

@@ -71,6 +71,8 @@ export const toggles = (description: string, more: Available = {}) =>
     ...more,
   })
 
+/** The colours of the console's stripe: names of its tokens. */
+export const APPLIANCE_COLOURS = ['ochre', 'brick', 'plum', 'cobalt', 'pine', 'slate'] as const
 export const ACTIONS = ['block', 'review', 'warn', 'allow'] as const
 export const HOUR = [0, 23] as const
 export const MINUTE = [0, 59] as const

@@ -113,7 +113,7 @@ describe('a patch', () => {
     const settings = await open()
     const told: number[] = []
     settings.subscribe(now => told.push(now.review.sla_hour))
-    expect(await settings.patch({ review: { sla_hour: 5 }, cve_policy: { high: 'block' } })).toEqual({
+    expect(await settings.patch({ review: { sla_hour: 5 }, cve_policy: { high: 'block' } })).toMatchObject({
       changed: ['cve_policy.high', 'review.sla_hour'],
     })
     expect(settings.now().review).toMatchObject({ sla_hour: 5, sla_minute: 0 })
@@ -128,8 +128,16 @@ describe('a patch', () => {
 
   test('of a secret is masked in answers, encrypted on disk, unchanged by ***, and readable after a restart', async () => {
     const settings = await open()
-    await settings.patch({ email: { smtp_password: 'hunter2' } })
-    await settings.patch({ email: { smtp_password: '***', smtp_host: 'mail.example' } })
+    // the audit log says of each value what it was and is, and nothing of a secret
+    expect(await settings.patch({ email: { smtp_password: 'hunter2', smtp_host: 'old.example' } })).toMatchObject({
+      changes: [
+        { key: 'email.smtp_host', from: '(empty)', to: 'old.example' },
+        { key: 'email.smtp_password', from: '(empty)', to: '***' },
+      ],
+    })
+    expect(await settings.patch({ email: { smtp_password: '***', smtp_host: 'mail.example' } })).toMatchObject({
+      changes: [{ key: 'email.smtp_host', from: 'old.example', to: 'mail.example' }],
+    })
     expect(settings.masked().email).toMatchObject({ smtp_password: '***', smtp_host: 'mail.example' })
     expect(settings.masked().ldap.bind_password).toBe('') // nothing is set, and that is no secret
     expect(await readFile(settingsFile, 'utf8')).not.toContain('hunter2')
@@ -272,7 +280,7 @@ describe('a patch', () => {
   test('that sends back the whole object changes what differs and refuses nothing', async () => {
     const settings = await open()
     const whole = settings.masked()
-    expect(await settings.patch({ ...whole, cve_policy: { ...whole.cve_policy, high: 'block' } })).toEqual({
+    expect(await settings.patch({ ...whole, cve_policy: { ...whole.cve_policy, high: 'block' } })).toMatchObject({
       changed: ['cve_policy.high'],
     })
   })
@@ -300,7 +308,7 @@ describe('a patch', () => {
     expect(await refusal(settings, { retention_days: 5 })).toContain('enterprise_only')
     expect(await refusal(settings, { ldap: { enabled: 'yes' } })).toContain('enterprise_only')
     expect(await refusal(settings, { ldap: { enabled: false } })).toContain('enterprise_only')
-    expect(await settings.patch({})).toEqual({ changed: [] })
+    expect(await settings.patch({})).toMatchObject({ changed: [] })
     await settings.patch({ cve_policy: { high: 'warn' } })
     expect(settings.now().cve_policy.high).toBe('warn')
   })
@@ -308,8 +316,8 @@ describe('a patch', () => {
   test('in the community edition may send back what it read: unchanged values are no change', async () => {
     const settings = await open({ isEnterprise: () => false })
     const read = settings.masked()
-    expect(await settings.patch(read as never)).toEqual({ changed: [] })
-    expect(await settings.patch({ ...read, signing: { ...read.signing, key_name: 'Ada' } } as never)).toEqual({
+    expect(await settings.patch(read as never)).toMatchObject({ changed: [] })
+    expect(await settings.patch({ ...read, signing: { ...read.signing, key_name: 'Ada' } } as never)).toMatchObject({
       changed: ['signing.key_name'],
     })
     expect(await refusal(settings, { ...read, sync: { ...read.sync, hour: read.sync.hour + 1 } })).toContain(

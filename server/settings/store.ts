@@ -8,7 +8,14 @@ import { createKeyedLock } from '../lib/keyed-lock.ts'
 import { isSealed, type SecretBox } from '../lib/secret-box.ts'
 import { translateLegacy } from './legacy.ts'
 import { SETTINGS, type SettingsValue } from './schema.ts'
+import { changeOf, type SettingChange } from './shown.ts'
 import { isTree, lay, leaves, mapLeaves, MASK, overlay, refusal, refuseAll, type Tree } from './tree.ts'
+
+/** The dotted keys whose value changed, and for the audit log what each was and is, secrets as `***`. */
+export interface Patched {
+  readonly changed: readonly string[]
+  readonly changes: readonly SettingChange[]
+}
 
 /** The runtime configuration. `/repos/settings.json` holds only what differs from the defaults. */
 export interface Settings {
@@ -20,9 +27,9 @@ export interface Settings {
    * Merges `change` deeply, checks it, writes it atomically and informs the subscribers. `***` for a secret means
    * unchanged, and so does the value that is there. @throws unknown_setting, bad_setting, setting_not_available with
    * every faulty key, enterprise_only; then nothing has changed
-   * @returns the dotted keys whose value changed
+   * @param check  may refuse what would be saved, by throwing
    */
-  patch(change: unknown): Promise<{ readonly changed: readonly string[] }>
+  patch(change: unknown, check?: (next: SettingsValue, before: SettingsValue) => void): Promise<Patched>
   /** Reads the file again: another process has changed it. */
   reload(): Promise<void>
   subscribe(listener: (now: SettingsValue) => void): void
@@ -121,7 +128,7 @@ export async function createSettings({ layout, box, production, isEnterprise }: 
       mapLeaves(SETTINGS, current, ({ schema, value }) =>
         schema.secret === true && value !== '' ? MASK : value,
       ) as SettingsValue,
-    patch: change =>
+    patch: (change, check) =>
       lock.run('settings', async () => {
         if (!isTree(change)) return fail('bad_setting', { key: 'settings', why: 'it must be an object' })
         const faults: AppError[] = []
@@ -140,11 +147,13 @@ export async function createSettings({ layout, box, production, isEnterprise }: 
           if (why !== undefined) faults.push(refusal('setting_not_available', { key, why }))
         refuseAll(faults)
         const changed = differing.map(leaf => leaf.path)
-        if (changed.length === 0) return { changed }
+        const changes = differing.map(leaf => changeOf(leaf, before.get(leaf.path)))
+        if (changed.length === 0) return { changed, changes }
+        check?.(next as SettingsValue, current)
         await save(next)
         current = freeze(next as SettingsValue)
         for (const listener of listeners) listener(current)
-        return { changed }
+        return { changed, changes }
       }),
     reload: async () => {
       const next = freeze(overlay(SETTINGS, defaults, await load(layout.settingsFile, box)) as SettingsValue)

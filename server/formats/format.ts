@@ -54,8 +54,20 @@ export interface InnerStream {
   open(): AsyncIterable<Buffer>
   /** What runs its scripts, by their names, where the format keeps that beside them; also of scripts without text. */
   readonly interpreters?: ReadonlyMap<string, string>
-  /** Capabilities of the files in it, by their paths, where the format keeps them beside: `cap_net_raw=ep`. */
-  readonly capabilities?: ReadonlyMap<string, string>
+  /** What installing makes of the files in it, by their paths, where the format keeps that beside them. */
+  readonly files?: ReadonlyMap<string, InstalledAs>
+}
+
+/** What a format says of a file outside its payload; installing follows this. */
+export interface InstalledAs {
+  /** The permission bits. */
+  readonly mode: number
+  /** `root:adm` */
+  readonly owner: string
+  /** Of a symlink: where it leads. */
+  readonly link?: string
+  /** `cap_net_raw=ep` */
+  readonly capabilities?: string
 }
 
 /** Architectures as a format spells them. */
@@ -156,6 +168,8 @@ export interface Format<Facts = unknown> {
   readonly site: Site
   /** How clients are set up. */
   readonly client: ClientSide
+  /** A package to try the way with, the same bytes each time; absent where this build makes none. */
+  sample?(): { readonly filename: string; readonly bytes: Buffer }
   /** Why a name, version or architecture is refused, or undefined. */
   complain(identity: PackageIdentity): string | undefined
 }

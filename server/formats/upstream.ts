@@ -141,6 +141,8 @@ export interface UpstreamReader {
   verifyPackage?(path: string, keys: TrustedKeys): Promise<{ readonly by: SignedBy } | NotSigned>
   /** Where the index has only this digest of a package: the SHA-1 of the file's control member. @throws Malformed */
   controlSha1?(path: string): Promise<string>
+  /** That digest of a package that is here, from the facts which inspecting it kept. */
+  controlSha1Of?(facts: unknown): string | undefined
   /**
    * The repositories in a folder that have something for a distribution.
    * @throws adopt_which_suite where several suites could be meant

@@ -7,6 +7,7 @@ import { inspect } from './inspect.ts'
 import { isApk } from './members.ts'
 import { complain } from './pkginfo.ts'
 import { satisfies } from './relation.ts'
+import { sample } from './sample.ts'
 import { apkSite } from './site.ts'
 import { apkTree } from './tree.ts'
 import { apkUpstream } from './upstream.ts'
@@ -44,6 +45,7 @@ export const apk: Format<ApkFacts> = {
     return `pkg:apk/${vendor === '' ? '' : `${vendor}/`}${encode(name)}@${encode(version)}?arch=${encode(arch)}${distro}${upstream}`
   },
   installCommand: ({ name, version }) => `apk add ${name}=${version}`,
+  sample,
   complain,
   tree: apkTree,
   upstream: apkUpstream,

@@ -24,6 +24,7 @@ import {
   refuseUpstream,
   rethrow,
 } from '../upstream-files.ts'
+import type { ApkFacts } from './facts.ts'
 import { digestOf, findMembers, hashOf } from './members.ts'
 import { complain } from './pkginfo.ts'
 import { relationsOf } from './index-relations.ts'
@@ -150,6 +151,8 @@ function* readIndex({ index, arch, path }: { index: Buffer; arch: string; path: 
 /** APK repositories of apk-tools 2: an index for each architecture, which is its own root. */
 export const apkUpstream: UpstreamReader = {
   atOnce: 3,
+  // the facts of this format, which `inspect` wrote
+  controlSha1Of: facts => Buffer.from((facts as ApkFacts).checksum.slice(2), 'base64').toString('hex'),
   async controlSha1(path) {
     const file = await openWindow({ path })
     try {

@@ -9,6 +9,7 @@ import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 import { multiArch } from './multi-arch.ts'
 import { satisfies } from './relation.ts'
+import { sample } from './sample.ts'
 import { debSite } from './site.ts'
 import { announcements } from './source/announcements.ts'
 import { complainSource, fileVersion } from './source/dsc.ts'
@@ -59,6 +60,7 @@ export const deb: Format<DebFacts> = {
   },
   installCommand: ({ name, version }, { kind } = {}) =>
     `apt-get ${kind === 'source' ? 'source' : 'install'} ${name}=${version}`,
+  sample,
   complain: identity => (identity.arch === SOURCE ? complainSource(identity) : complain(identity)),
   announcements,
   archs: {

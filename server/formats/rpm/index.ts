@@ -9,6 +9,7 @@ import { inspect } from './inspect.ts'
 import { LEAD_MAGIC } from './package.ts'
 import { satisfies } from './relation.ts'
 import { signRpm } from './sign.ts'
+import { sample } from './sample.ts'
 import { rpmSite } from './site.ts'
 import { rpmTree } from './tree.ts'
 import { rpmUpstream } from './upstream.ts'
@@ -75,6 +76,7 @@ export const rpm: Format<RpmFacts> = {
     )
   },
   installCommand,
+  sample,
   complain,
   archs: {
     usual: ['x86_64', 'aarch64'],

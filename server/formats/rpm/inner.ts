@@ -3,7 +3,7 @@ import type { Unpacked } from '../../files/unpacked.ts'
 import { createCpioWriter } from '../../lib/cpio-writer.ts'
 import { unpack } from '../../lib/decompress.ts'
 import { limited } from '../../lib/limited.ts'
-import type { InnerStream } from '../format.ts'
+import type { InnerStream, InstalledAs } from '../format.ts'
 import { refuse } from '../refuse.ts'
 import { PAYLOAD_BYTES, readFiles } from './files.ts'
 import type { RpmHeader } from './header.ts'
@@ -86,23 +86,33 @@ function interpretersOf(header: RpmHeader): Map<string, string> {
   return new Map(pairs)
 }
 
-function capabilitiesOf(header: RpmHeader): Map<string, string> {
-  const texts = header.texts(TAG.filecaps)
-  if (texts.length === 0) return new Map()
-  const pairs = readFiles(header).map(({ name }, i): [string, string] => [name, texts[i] ?? ''])
-  return new Map(pairs.filter(([, capabilities]) => capabilities !== ''))
+/** rpm installs by the header: what the payload says of modes and owners it passes over. */
+function installedAs(header: RpmHeader): Map<string, InstalledAs> {
+  const [users, groups] = [header.texts(TAG.fileusers), header.texts(TAG.filegroups)]
+  const [targets, capabilities] = [header.texts(TAG.filelinktos), header.texts(TAG.filecaps)]
+  return new Map(
+    readFiles(header).map(({ name, mode }, i): [string, InstalledAs] => [
+      name,
+      {
+        mode: mode & 0o7777,
+        owner: `${users[i]}:${groups[i]}`,
+        ...(targets[i] ? { link: targets[i] } : {}),
+        ...(capabilities[i] ? { capabilities: capabilities[i] } : {}),
+      },
+    ]),
+  )
 }
 
 /** The payload as plain cpio, and the scripts that rpm runs. */
 export async function* inner(file: SpooledFile, unpacked?: Pick<Unpacked, 'read'>): AsyncGenerator<InnerStream> {
   let interpreters: ReadonlyMap<string, string> = new Map()
-  let capabilities: ReadonlyMap<string, string> = new Map()
+  let files: ReadonlyMap<string, InstalledAs> = new Map()
   let hasScripts = false
   try {
     const rpm = await openRpm(file)
     try {
       interpreters = interpretersOf(rpm.header)
-      capabilities = capabilitiesOf(rpm.header)
+      files = installedAs(rpm.header)
       hasScripts = interpreters.size > 0 || scriptsOf(rpm.header).length > 0
     } finally {
       await rpm.close()
@@ -110,6 +120,6 @@ export async function* inner(file: SpooledFile, unpacked?: Pick<Unpacked, 'read'
   } catch (error) {
     refuse(file.filename, error)
   }
-  yield { name: 'payload.cpio', open: () => read(file, rpm => payload(rpm, unpacked)), capabilities }
+  yield { name: 'payload.cpio', open: () => read(file, rpm => payload(rpm, unpacked)), files }
   if (hasScripts) yield { name: 'scripts', open: () => read(file, scripts), interpreters }
 }

@@ -37,6 +37,30 @@ test('what came and what went between two versions, whatever line it stands in',
   )
 })
 
+test('a script with another text is new, also where nothing in it is recognised', () => {
+  const [before, after] = ['a', 'b'].map(sha256 => with_({ scripts: [script('postinst', sha256)], facts: [] }))
+  if (before === undefined || after === undefined) throw new Error('two were made')
+  expect(sayChanges(changesBetween(before, after))).toBe('New: another text of postinst.')
+})
+
+test('what was not read to its end is never said to do nothing new', () => {
+  const [whole, cut] = [with_(), { ...with_(), cut: 'It broke off.' }]
+  const said = 'Nothing new was seen. Not all of it could be read, so there may be more.'
+  for (const [before, after] of [
+    [whole, cut],
+    [cut, whole],
+  ] as const)
+    expect([changesBetween(before, after).cut, sayChanges(changesBetween(before, after))]).toEqual([
+      'It broke off.',
+      said,
+    ])
+  expect(sayChanges(changesBetween(whole, { ...with_({ scripts: [], facts: [], more: 3 }) }))).toBe(said)
+  const news = with_({ scripts: [script('preinst', 'a')], facts: [] })
+  expect(sayChanges(changesBetween(cut, news))).toBe(
+    'New: has preinst. Not all of it could be read, so there may be more.',
+  )
+})
+
 test('two versions that do the same have nothing new', () => {
   expect(sayChanges(changesBetween(with_(), with_()))).toBe('Installing it does nothing new.')
 })

@@ -18,7 +18,12 @@ export interface InstallChanges {
   readonly listens: CameAndWent<string>
   /** Libraries and programs inside, by package URL without a version. */
   readonly components: CameAndWent<string>
+  /** Why there may be more, in one or two sentences; absent where both were read to their ends. */
+  readonly cut?: string
 }
+
+/** What of a package's contents is compared. */
+type Compared = Pick<Contents, 'install' | 'components' | 'cut'>
 
 const MOST = 500
 
@@ -39,15 +44,17 @@ const listensOf = (facts: readonly InstallFact[]): string[] => unique(facts.flat
 const namesOf = ({ components }: Pick<Contents, 'components'>): string[] =>
   unique(components.filter(({ presence }) => presence === 'shipped').map(({ purl }) => purl.replace(/@[^@/]*$/, '')))
 
+/** Why what a version does is not known in full. */
+const cutOf = ({ cut, install }: Compared): string | undefined =>
+  cut ?? (install?.more === undefined ? undefined : `${install.more} further facts about installing it are not kept.`)
+
 /** Compares what two versions of a package do when they are installed, and what they carry by name. */
-export function changesBetween(
-  before: Pick<Contents, 'install' | 'components'>,
-  after: Pick<Contents, 'install' | 'components'>,
-): InstallChanges {
+export function changesBetween(before: Compared, after: Compared): InstallChanges {
   const [old, now] = [before.install, after.install]
   const [oldFacts, facts] = [old?.facts ?? [], now?.facts ?? []]
   const [oldScripts, scripts] = [old?.scripts ?? [], now?.scripts ?? []]
   const digests = new Map(oldScripts.map(({ name, sha256 }) => [name, sha256]))
+  const cut = [...new Set([cutOf(after), cutOf(before)])].filter(one => one !== undefined).join(' ')
   return {
     facts: between(oldFacts, facts, keyOf),
     scripts: {
@@ -61,6 +68,7 @@ export function changesBetween(
     hosts: between(hostsOf(oldFacts), hostsOf(facts), self),
     listens: between(listensOf(oldFacts), listensOf(facts), self),
     components: between(namesOf(before), namesOf(after), self),
+    ...(cut === '' ? {} : { cut }),
   }
 }
 
@@ -70,18 +78,24 @@ const MOST_HOSTS = 3
 const some = (all: readonly string[]): string =>
   all.slice(0, MOST_HOSTS).join(', ') + (all.length > MOST_HOSTS ? ` and ${all.length - MOST_HOSTS} more` : '')
 
-/** What is new, in one sentence. */
-export function sayChanges({ facts, scripts, hosts, listens }: InstallChanges): string {
+const MAY_BE_MORE = 'Not all of it could be read, so there may be more.'
+
+/** What is new, in a sentence, and whether there may be more. A script whose new facts are told has another text. */
+export function sayChanges({ facts, scripts, hosts, listens, cut }: InstallChanges): string {
   const named = [...new Set(facts.added.toSorted(byKind).map(nameFact))]
+  const told = new Set(facts.added.map(({ path }) => path))
+  const rewritten = scripts.changed.filter(name => !told.has(name))
   const parts = [
     ...named.slice(0, MOST_SAID),
     ...(named.length > MOST_SAID ? [`${named.length - MOST_SAID} more facts`] : []),
     ...(hosts.added.length === 0 ? [] : [`contacts ${some(hosts.added)}`]),
     ...(listens.added.length === 0 ? [] : [`listens on ${some(listens.added)}`]),
     ...(scripts.added.length === 0 ? [] : [`has ${some(scripts.added)}`]),
+    ...(rewritten.length === 0 ? [] : [`another text of ${some(rewritten)}`]),
   ]
-  if (parts.length > 0) return `New: ${parts.join('; ')}.`
-  const gone = facts.removed.length + scripts.removed.length
-  if (gone === 0) return 'Installing it does nothing new.'
-  return `Nothing new; ${gone === 1 ? '1 thing is' : `${gone} things are`} gone.`
+  const say = (sentence: string): string => (cut === undefined ? sentence : [sentence, MAY_BE_MORE].join(' '))
+  if (parts.length > 0) return say(`New: ${parts.join('; ')}.`)
+  const gone = facts.removed.length + scripts.removed.length + hosts.removed.length + listens.removed.length
+  if (gone > 0) return say(gone === 1 ? 'Nothing new; 1 thing is gone.' : `Nothing new; ${gone} things are gone.`)
+  return cut === undefined ? 'Installing it does nothing new.' : say('Nothing new was seen.')
 }

@@ -7,6 +7,8 @@ export interface EntryFacts {
   readonly type: 'file' | 'hardlink' | 'symlink' | 'char' | 'block' | 'directory' | 'fifo' | 'socket'
   /** The permission bits, where the archive has them. */
   readonly mode?: number
+  /** `root:adm`; a number where the archive has no name for it. */
+  readonly owner?: string
   /** Of a link: where it leads. */
   readonly link?: string
   /** `cap_net_raw=ep` */

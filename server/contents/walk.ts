@@ -37,7 +37,7 @@ const FIRST_TRY: Tries = { at: () => {}, skip: new Map() }
 
 const MOST_UNOPENED = 500
 /** What is installed; everything else in a package stands under its own name. */
-const PAYLOADS: ReadonlySet<string> = new Set(['data.tar', 'payload.cpio'])
+export const PAYLOADS: ReadonlySet<string> = new Set(['data.tar', 'payload.cpio'])
 const MAX_PAYLOAD_ENTRIES = 300_000
 
 interface Named {
@@ -182,7 +182,7 @@ function createWalk({ readers, unpackers, room, signal, tries = FIRST_TRY }: Wal
 }
 
 /** The files of one inner stream of a package: a tar, a cpio, or one file that is neither. */
-async function* filesOf(inner: InnerStream, room: Room): AsyncGenerator<OpenFile | OtherMember | Unopened> {
+export async function* filesOf(inner: InnerStream, room: Room): AsyncGenerator<OpenFile | OtherMember | Unopened> {
   const place = PAYLOADS.has(inner.name) ? '' : `${inner.name}!/`
   const peeked = await peek(inner.open())
   if (peeked === undefined) return
@@ -212,17 +212,18 @@ interface Listed {
 
 /** The same with what the format keeps beside them; also scripts that are only an interpreter, as rpm allows. */
 async function* listedFiles(inner: InnerStream, room: Room): AsyncGenerator<Listed> {
-  const { name, interpreters, capabilities: all } = inner
+  const { name, interpreters, files } = inner
   const seen = new Set<string>()
   for await (const file of filesOf(inner, room)) {
     const path = 'other' in file ? file.other : file.path
     const script = path.slice(name.length + 2)
     if (interpreters?.has(script) === true) seen.add(script)
-    const capabilities = all?.get(path)
+    const kept = files?.get(path)
     const entry = 'why' in file ? undefined : file.entry
-    const isCapable = capabilities !== undefined && entry !== undefined
+    const { mode, capabilities } = kept ?? {}
+    const beside = { ...(mode === undefined ? {} : { mode }), ...(capabilities === undefined ? {} : { capabilities }) }
     yield {
-      file: isCapable ? { ...file, entry: { ...entry, capabilities } } : file,
+      file: kept !== undefined && entry !== undefined ? { ...file, entry: { ...entry, ...beside } } : file,
       interpreter: interpreters?.get(script),
     }
   }

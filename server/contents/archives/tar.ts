@@ -32,12 +32,26 @@ export const isTar = (head: Buffer): boolean =>
 
 const MODE = { from: 100, to: 108 }
 
+const USER = { id: [108, 116], name: [265, 297] } as const
+const GROUP = { id: [116, 124], name: [297, 329] } as const
+
+/** Who owns an entry; 0 is root, whatever name stands beside it. Undefined where the header does not say it. */
+function ownerOf(header: Buffer, { id, name }: typeof USER | typeof GROUP): string | undefined {
+  const digits = header.toString('latin1', ...id).replace(/[ \0]+$/, '')
+  const number = /^ *[0-7]+$/.test(digits) ? parseInt(digits, 8) : undefined
+  if (number === 0) return 'root'
+  const called = header.toString('latin1', 257, 262) === 'ustar' ? header.toString('utf8', ...name) : ''
+  return called.replace(/\0.*$/s, '') || number?.toString()
+}
+
 /** What the header says of an entry; a mode that cannot be read is none. */
 function entryOf(header: Buffer, { type, link }: TarEntry, { capability }: Ahead): EntryFacts {
   const mode = parseInt(header.toString('latin1', MODE.from, MODE.to).replace(/[^0-7]/g, ''), 8)
+  const owners = [ownerOf(header, USER), ownerOf(header, GROUP)]
   return {
     type,
     ...(Number.isNaN(mode) ? {} : { mode }),
+    ...(owners.includes(undefined) ? {} : { owner: owners.join(':') }),
     ...(link === '' ? {} : { link }),
     ...(capability === undefined ? {} : { capabilities: printCapabilities(capability) }),
   }

@@ -2,7 +2,6 @@ import { createWriteStream } from 'node:fs'
 import { copyFile, link, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { createZstdCompress } from 'node:zlib'
 import type { Client } from 'pg'
 import { fail } from '../core/errors.ts'
 import type { Layout } from '../files/layout.ts'
@@ -15,6 +14,7 @@ import type { Signer } from '../signing/signer.ts'
 import { ABOUT, archiveName, type About, type ArchiveManifest, type Member } from './archive-manifest.ts'
 import { PUBLIC_KEYS } from './archive-signature.ts'
 import { writeArchive } from './archive-writer.ts'
+import { compressedRows } from './compressed-rows.ts'
 import { beginSnapshot, describeDump, dumpTable, type DumpHeader } from './dump.ts'
 
 export interface CutDeps {
@@ -115,7 +115,7 @@ async function dump(client: Client, folder: string, signal: AbortSignal): Promis
     signal.throwIfAborted()
     await pipeline(
       dumpTable(client, table),
-      createZstdCompress(),
+      compressedRows,
       createWriteStream(join(folder, 'database', `${table.name}.copy.zst`), { mode: 0o600 }),
       { signal },
     )

@@ -22,6 +22,8 @@ export interface DumpHeader {
 const OF_MIGRATIONS = ['schema_migration', 'schema_migration_lock']
 /** The catalogue of import sources, which the next synchronisation reads again. */
 const DERIVED = ['import_held', 'import_package', 'import_capability', 'import_name']
+/** What is of this minute, and of the processes that run. */
+const OF_NOW = ['rate_count', 'replica_message', 'blob_hold']
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
@@ -32,7 +34,7 @@ async function listTables(client: Client): Promise<Omit<DumpedTable, 'rows'>[]> 
     where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and a.attnum > 0
       and not a.attisdropped and a.attgenerated = '' and c.relname <> all($1)
     group by c.relname order by c.relname`,
-    [[...OF_MIGRATIONS, ...DERIVED]],
+    [[...OF_MIGRATIONS, ...DERIVED, ...OF_NOW]],
   )
   return rows
 }

@@ -46,8 +46,9 @@ export async function loadDump(
   signal?: AbortSignal,
 ): Promise<void> {
   const { then, first } = migrationsUpTo(header.migrations)
+  // the first migration's: it stays where it is when the schemas change places
+  await client.query('create extension if not exists pg_trgm schema public')
   await client.query(`create schema ${quoted(schema)}`)
-  // what extensions bring stands in the schema of before
   await client.query(`set local search_path to ${quoted(schema)}, public`)
   await client.query(MIGRATION_TABLES)
   await run(client, first)

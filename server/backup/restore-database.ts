@@ -61,6 +61,14 @@ export async function listBlobs(client: Client, schema: string): Promise<Sha256[
   return rows.map(({ sha256 }) => sha256)
 }
 
+/** Whether a schema has a table: a backup of an earlier release may lack it. */
+export async function hasTable(client: Client, schema: string, table: string): Promise<boolean> {
+  const { rows } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [
+    `${quoted(schema)}.${quoted(table)}`,
+  ])
+  return rows[0]?.there === true
+}
+
 /** Adds the rows of `old` that a table does not have, in the columns that both have: one of them may be older. */
 async function addRows(client: Client, table: string, old: string): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
@@ -71,21 +79,45 @@ async function addRows(client: Client, table: string, old: string): Promise<void
   if (rows.length === 0) return
   const columns = rows.map(({ name }) => quoted(name)).join(', ')
   const [into, from] = ['public', old].map(schema => `${quoted(schema)}.${quoted(table)}`)
-  await client.query(`insert into ${into} (${columns}) select ${columns} from ${from} on conflict do nothing`)
+  await client.query(
+    `insert into ${into} (${columns}) overriding system value select ${columns} from ${from} on conflict do nothing`,
+  )
+}
+
+/** No session or link to a new password of the backup goes on, and no API token that was revoked since then. */
+async function keepEnded(client: Client, old: string): Promise<void> {
+  await addRows(client, 'ended_token', old)
+  for (const table of ['session', 'password_reset'])
+    if (await hasTable(client, 'public', table)) await client.query(`delete from public.${table}`)
+  if (await hasTable(client, 'public', 'ended_token'))
+    await client.query('delete from public.api_token where id::text in (select id from public.ended_token)')
+}
+
+/** What is known of the audit files, which stay: their end, what retention removed, and what is still to be written. */
+async function keepAudit(client: Client, old: string): Promise<void> {
+  for (const table of ['audit_head', 'audit_cut', 'audit_pending']) {
+    if (!(await hasTable(client, 'public', table)) || !(await hasTable(client, old, table))) continue
+    await client.query(`delete from public.${table}`)
+    await addRows(client, table, old)
+    if (table !== 'audit_head')
+      await client.query(
+        `select setval(pg_get_serial_sequence($1, 'id'), greatest(nextval(pg_get_serial_sequence($1, 'id')), nextval(pg_get_serial_sequence($2, 'id'))))`,
+        [`public.${table}`, `${quoted(old)}.${table}`],
+      )
+  }
 }
 
 /** What must not be forgotten with the database that goes, from `old` to `public`. */
-async function carryOver(client: Client, old: string): Promise<void> {
-  const { rows } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [
-    `${old}.leader`,
-  ])
+async function carryOver(client: Client, old: string, keepsAudit: boolean): Promise<void> {
   // a process that stood still meanwhile must not have the number of a later leader
-  if (rows[0]?.there === true)
+  if (await hasTable(client, old, 'leader'))
     await client.query(
       `update public.leader set epoch = greatest(epoch, (select epoch from ${quoted(old)}.leader)) + 1`,
     )
   // archives and targets are not restored
   for (const table of ['backup', 'backup_target']) await addRows(client, table, old)
+  await keepEnded(client, old)
+  if (keepsAudit) await keepAudit(client, old)
   // one that was under way in that moment is not to begin again
   await client.query(
     `update public.job set state = 'cancelled', cancelled_by = 'system', finished_at = clock_timestamp(), runner = null,
@@ -94,14 +126,35 @@ async function carryOver(client: Client, old: string): Promise<void> {
   )
 }
 
-async function renameSchemas(client: Client, fresh: string, away: string): Promise<void> {
-  await client.query(`alter schema public rename to ${quoted(away)}`)
-  await client.query(`alter schema ${quoted(fresh)} rename to public`)
-  const { rows } = await client.query<{ name: string }>(
-    `select extname as name from pg_extension where extnamespace = $1::regnamespace and extrelocatable`,
-    [away],
+/**
+ * Moves what is ours from one schema to another. What an extension brought stays: its parts may be the superuser's, and
+ * then nobody else may move it.
+ */
+async function moveAll(client: Client, from: string, to: string): Promise<void> {
+  const { rows } = await client.query<{ type: string; identity: string }>(
+    `select part.type, part.identity from (
+      select 'pg_class'::regclass::oid as classid, oid from pg_class
+        where relnamespace = $1::regnamespace and relkind in ('r', 'p', 'v', 'm', 'S')
+          -- a sequence of a column goes with its table
+          and not (relkind = 'S' and exists (select from pg_depend
+            where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype in ('a', 'i')))
+      union all select 'pg_proc'::regclass::oid, oid from pg_proc where pronamespace = $1::regnamespace
+      union all select 'pg_type'::regclass::oid, oid from pg_type
+        where typnamespace = $1::regnamespace and typtype in ('d', 'e')
+    ) own, pg_identify_object(own.classid, own.oid, 0) part
+    where not exists (select from pg_depend
+      where pg_depend.classid = own.classid and objid = own.oid and deptype = 'e')`,
+    [quoted(from)],
   )
-  for (const { name } of rows) await client.query(`alter extension ${quoted(name)} set schema public`)
+  for (const { type, identity } of rows) await client.query(`alter ${type} ${identity} set schema ${quoted(to)}`)
+}
+
+/** What is in `public` goes to `away`, a new schema, and what is in `fresh` takes its place. */
+async function exchange(client: Client, fresh: string, away: string): Promise<void> {
+  await client.query(`create schema ${quoted(away)}`)
+  await moveAll(client, 'public', away)
+  await moveAll(client, fresh, 'public')
+  await client.query(`drop schema ${quoted(fresh)}`)
 }
 
 async function transaction(client: Client, work: () => Promise<void>): Promise<void> {
@@ -116,21 +169,28 @@ async function transaction(client: Client, work: () => Promise<void>): Promise<v
 }
 
 /** The tables of `fresh` take the place of those of now, which go to `away`; all of it or nothing. */
-export const swapSchemas = (client: Client, fresh: string, away: string, last: () => void): Promise<void> =>
+export const swapSchemas = (
+  client: Client,
+  { fresh, away, keepsAudit }: { readonly fresh: string; readonly away: string; readonly keepsAudit: boolean },
+  last: () => void,
+): Promise<void> =>
   transaction(client, async () => {
-    await renameSchemas(client, fresh, away)
-    await carryOver(client, away)
+    await exchange(client, fresh, away)
+    await carryOver(client, away, keepsAudit)
     last()
   })
 
 /** The tables of `away` come back, and those of now go; all of it or nothing. */
-export const swapBack = (client: Client, away: string): Promise<void> =>
+export const swapBack = (
+  client: Client,
+  away: string,
+  { keepsAudit }: { readonly keepsAudit: boolean },
+): Promise<void> =>
   transaction(client, async () => {
     const gone = 'restore_undone'
-    await renameSchemas(client, away, gone)
+    await exchange(client, away, gone)
     // a backup of an earlier release brought tables of its own, which the next start brings up to this one
-    if ((await client.query(`select to_regclass('public.job') as job`)).rows[0]?.job !== null)
-      await carryOver(client, gone)
+    if (await hasTable(client, 'public', 'job')) await carryOver(client, gone, keepsAudit)
     await client.query(`drop schema ${quoted(gone)} cascade`)
   })
 

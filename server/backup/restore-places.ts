@@ -36,12 +36,13 @@ export async function refuseMounted(root: string): Promise<void> {
 }
 
 /** Puts staged files in their places, and what was there aside. May be done again from any point. */
-export async function putInPlace(root: string, { away, backup, staged }: RestorePlan): Promise<void> {
+export async function putInPlace(root: string, { away, backup, staged, audit }: RestorePlan): Promise<void> {
   const staging = join(root, STAGING)
   const aside = awayFolder(root, away)
   await mkdir(aside, { recursive: true, mode: 0o700 })
   for (const name of PLACES) {
     if (name === '.secrets' && !backup.has_secrets) continue
+    if (name === 'audit' && audit === 'kept') continue
     const [here, waiting, before] = [join(root, name), join(staging, name), join(aside, name)]
     const isWaiting = existsSync(waiting)
     if (staged.includes(name) && !isWaiting) continue // an earlier attempt put it there
@@ -50,6 +51,14 @@ export async function putInPlace(root: string, { away, backup, staged }: Restore
     if (isWaiting) await rename(waiting, here)
   }
   await fsyncFolder(root)
+}
+
+/** Removes what was put aside, but not an audit log. */
+export async function dropAside(root: string, away: string): Promise<void> {
+  const aside = awayFolder(root, away)
+  const names = await readdir(aside).catch((): string[] => [])
+  for (const name of names.filter(one => one !== 'audit')) await rm(join(aside, name), { recursive: true, force: true })
+  if (!names.includes('audit')) await rm(aside, { recursive: true, force: true })
 }
 
 /** Puts back what was put aside. May be done again from any point. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fail } from '../core/errors.ts'
 import { fsyncFolder, writeAtomic } from '../lib/atomic.ts'
 import type { Signed } from './archive-signature.ts'
+import type { AuditFate } from './restore-audit.ts'
 
 /**
  * A restore that is decided. From the moment in which `.restore/plan.json` is there, whoever starts on this root does
@@ -25,11 +26,15 @@ export interface RestorePlan extends Decided {
   readonly fresh: string
   /** What was staged: where it is gone, it was put in its place. */
   readonly staged: readonly string[]
+  /** Absent in a plan of an earlier release, which put the log aside. */
+  readonly audit?: AuditFate
   readonly backup: RestoredBackup
 }
 
 export interface UndoPlan extends Decided {
   readonly do: 'undo'
+  /** Whether the audit log was not put aside, and so goes on. */
+  readonly keeps_audit?: boolean
 }
 
 /** What the backup says of itself, and what was found. Times are ISO 8601. */
@@ -43,6 +48,8 @@ export interface RestoredBackup {
   readonly signed: Signed
   /** Packages whose file the backup does not have. */
   readonly without_file: number
+  /** Of a stick its label and the path on it. */
+  readonly from?: string
 }
 
 /** What was done last: `.restored.json`. */

@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -27,7 +27,8 @@ import {
 } from './restore-database.ts'
 import { refuseForeignSecrets } from './restore-secrets.ts'
 import type { BackupSource } from './source.ts'
-import { awayFolder, putInPlace, refuseMounted, takeBack } from './restore-places.ts'
+import { settleAudit, type AuditFate } from './restore-audit.ts'
+import { awayFolder, dropAside, putInPlace, refuseMounted, takeBack } from './restore-places.ts'
 import {
   isRestoreDecided,
   readPlan,
@@ -132,6 +133,7 @@ export async function stageBackup({
   readonly fresh: string
   readonly away: string
   readonly staged: readonly string[]
+  readonly audit: AuditFate
   readonly backup: RestoredBackup
 }> {
   await refuseSecond(root, client)
@@ -161,9 +163,10 @@ export async function stageBackup({
     }
     await analyze(client, fresh, header)
     const without_file = await countWithoutFile(client, fresh, staging)
+    const audit = await settleAudit({ root, staged: staging, client, fresh })
     const staged = await readdir(staging)
     return {
-      ...{ fresh, away, staged },
+      ...{ fresh, away, staged, audit },
       backup: { name, created_at, packages, files: files.length, has_secrets, signed, without_file },
     }
   } catch (error) {
@@ -202,14 +205,16 @@ export async function decideUndo(
   await refuseSecond(root, client)
   const undoable = undoableOf(await listAway(client))
   if (undoable === undefined) return false
-  await decide(root, { do: 'undo', by, decided_at: at.toISOString(), away: undoable.away })
+  const { away } = undoable
+  const keeps_audit = !existsSync(join(awayFolder(root, away), 'audit'))
+  await decide(root, { do: 'undo', by, decided_at: at.toISOString(), away, keeps_audit })
   return true
 }
 
 async function swapDatabase(client: Client, plan: Plan): Promise<void> {
   const isAway = await schemaExists(client, plan.away)
   if (plan.do === 'undo') {
-    if (isAway) await swapBack(client, plan.away)
+    if (isAway) await swapBack(client, plan.away, { keepsAudit: plan.keeps_audit === true })
     return
   }
   if (isAway) return // an earlier attempt
@@ -217,7 +222,8 @@ async function swapDatabase(client: Client, plan: Plan): Promise<void> {
     throw new Error(
       `The restore of ${plan.backup.name} was decided, and this database has not what it loaded. Set DATABASE_URL to the database that the restore began with.`,
     )
-  await swapSchemas(client, plan.fresh, plan.away, () => failpoint('restore:before-commit'))
+  const { fresh, away, audit } = plan
+  await swapSchemas(client, { fresh, away, keepsAudit: audit === 'kept' }, () => failpoint('restore:before-commit'))
 }
 
 /**
@@ -242,7 +248,7 @@ async function forgetBefore(root: string, client: Client, now: Date): Promise<vo
   for (const name of await listAway(client)) {
     if (awaySince(name) > oldest) continue
     await client.query(`drop schema ${quoted(name)} cascade`)
-    await rm(awayFolder(root, name), { recursive: true, force: true })
+    await dropAside(root, name)
   }
 }
 

@@ -4,6 +4,7 @@ import type { Jobs, WorkKind } from '../../core/work.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import { openClient, type DatabaseAddress, type Db } from '../../db/db.ts'
 import { getFormat } from '../../formats/index.ts'
+import { dailyAt } from '../../settings/daily.ts'
 import type { Licensing } from '../../settings/licensing.ts'
 import type { Keyring } from '../../signing/signer.ts'
 import { BACKUP_PLACES, backups } from './contract.ts'
@@ -50,11 +51,9 @@ export function composeBackups({ worker, databaseAddress, keyring, licensing, ..
       {
         id: 'backup',
         name: 'Make a backup',
-        when: () => {
-          const { enabled, hour, minute } = settings.now().backup
-          return enabled ? `${minute} ${hour} * * *` : undefined
-        },
+        when: () => dailyAt(settings.now().backup),
         daily: true,
+        work: { kind: BACKUP, request: {} },
         run: () => ask(BACKUP, {}),
       },
       {

@@ -2,15 +2,16 @@ import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import { COUNTED, type Counted } from '../../backup/preview.ts'
 import { PLACES, type Place } from '../../backup/targets/places.ts'
+import { MEDIUM_FAILS } from '../../machine/protocol.ts'
 import { listed, OrNull, Text, Time } from '../../core/schemas.ts'
 
 /** A backup. Sizes in bytes, times ISO 8601. */
 export interface BackupView {
-  /** Of an archive its name; of a snapshot its name and place: `gatehouse_backup_20261123_043000@s3`. */
+  /** Of an archive its name; elsewhere with the place, of a stick its id: `gatehouse_backup_20261123_043000@s3`. */
   readonly file_name: string
-  /** Where it lies: `folder`, or on a target. */
-  readonly place: BackupPlace
-  /** The folder, the directory, or the address of the bucket. */
+  /** Where it lies: `folder`, on a target, or on a stick. */
+  readonly place: AnyPlace
+  /** The folder, the directory, the address of the bucket, or the label of the stick with the path on it. */
   readonly address: string
   /** Of all that is in it: on a target, files that several have lie once. Null where nobody has read it yet. */
   readonly size: number | null
@@ -49,14 +50,16 @@ export interface Outcome {
   readonly failed: string | null
 }
 
-/** Places of backups: the folder of archives, and the targets. */
+/** Places of backups that are made: the folder of archives, and the targets. */
 export const BACKUP_PLACES = ['folder', ...PLACES] as const
 export type BackupPlace = (typeof BACKUP_PLACES)[number]
+/** And those that are only read: a stick in the machine. */
+export type AnyPlace = BackupPlace | 'medium'
 
 const Backup = Type.Unsafe<BackupView>(
   Type.Object({
     file_name: Text,
-    place: listed(BACKUP_PLACES),
+    place: listed([...BACKUP_PLACES, 'medium']),
     address: Text,
     size: OrNull(Type.Integer()),
     created_at: Time,
@@ -87,7 +90,8 @@ const PlaceOutcome = Type.Unsafe<Outcome>(
     failed: OrNull(Text),
   }),
 )
-const FileName = Type.Object({ file_name: Type.String({ minLength: 1, maxLength: 120 }) })
+const Name = Type.String({ minLength: 1, maxLength: 160 })
+const FileName = Type.Object({ file_name: Name })
 
 /** Backups of the whole installation. */
 export const backups = contract({
@@ -109,7 +113,7 @@ export const backups = contract({
     fails: ['backup_no_room', 'backup_nowhere', 'backup_target_failed'],
   },
   'GET /backup/': {
-    summary: 'Lists backups, newest first.',
+    summary: 'Lists backups, newest first: also those on sticks that are in the machine.',
     access: 'admin',
     reply: Type.Object({
       backups: Type.Array(Backup),
@@ -126,13 +130,13 @@ export const backups = contract({
   'POST /backup/restore': {
     summary: 'Restores a backup over what is here.',
     details:
-      'It is read and compared with its manifest, and its database is loaded beside the one of now; both go on as a job. Then the service stops for a moment (503 `maintenance` with `Retry-After`; trees are served meanwhile), and what was here is put aside for seven days: `POST /backup/restore/undo` goes back to it. What happens between the request and that moment is put aside, too. Sessions, accounts and keys are those of the backup then.',
+      'It is read and compared with its manifest, and its database is loaded beside the one of now; both go on as a job. Then the service stops for a moment (503 `maintenance` with `Retry-After`; trees are served meanwhile), and what was here is put aside for seven days: `POST /backup/restore/undo` goes back to it. What happens between the request and that moment is put aside, too. Accounts, passwords and keys are those of the backup then. Every session ends, and an API token that was revoked since the backup stays revoked.',
     access: 'admin',
     limit: { bucket: 'backup', perMinute: 10 },
     status: 202,
     body: Type.Object(
       {
-        file_name: Type.String({ minLength: 1, maxLength: 120 }),
+        file_name: Name,
         passphrase: Type.Optional(
           Type.String({ maxLength: 1_000, description: 'Of an encrypted one; by default `backup.passphrase`.' }),
         ),
@@ -140,10 +144,10 @@ export const backups = contract({
       { additionalProperties: false },
     ),
     reply: Accepted,
-    fails: ['backup_not_found', 'restore_under_way'],
+    fails: ['backup_not_found', 'restore_under_way', ...MEDIUM_FAILS],
   },
   'POST /backup/restore/undo': {
-    summary: 'Goes back to what was before the last restore. What was done since then is lost.',
+    summary: 'Goes back to what was before the last restore. What was done since then is lost, and every session ends.',
     access: 'admin',
     limit: { bucket: 'backup', perMinute: 10 },
     status: 202,
@@ -156,14 +160,14 @@ export const backups = contract({
     params: FileName,
     reply: 'file',
     types: ['application/gzip', 'application/octet-stream'],
-    fails: ['backup_not_found', 'backup_in_pieces'],
+    fails: ['backup_not_found', 'backup_in_pieces', ...MEDIUM_FAILS],
   },
   'DELETE /backup/{file_name}': {
     summary: 'Deletes a backup.',
     access: 'admin',
     params: FileName,
     reply: Type.Object({ status: Text, message: Text }),
-    fails: ['backup_not_found', 'backup_target_failed'],
+    fails: ['backup_not_found', 'backup_target_failed', 'backup_on_medium'],
   },
   'POST /backup/{file_name}/drill': {
     summary: 'Proves a backup: reads all of it and loads its database beside the one of now, which does not change.',
@@ -171,7 +175,7 @@ export const backups = contract({
     limit: { bucket: 'backup', perMinute: 10 },
     params: FileName,
     reply: Type.Intersect([Backup, Type.Object({ message: Text })]),
-    fails: ['backup_not_found', 'backup_refused', 'backup_target_failed'],
+    fails: ['backup_not_found', 'backup_refused', 'backup_target_failed', ...MEDIUM_FAILS],
   },
   'POST /backup/{file_name}/preview': {
     summary: 'Shows what a backup holds beside what is here, and whether it would be restored. Nothing changes.',
@@ -204,7 +208,7 @@ export const backups = contract({
       refused: OrNull(Text),
       notes: Type.Array(Text),
     }),
-    fails: ['backup_not_found', 'backup_refused', 'backup_target_failed'],
+    fails: ['backup_not_found', 'backup_refused', 'backup_target_failed', ...MEDIUM_FAILS],
   },
   'POST /backup/targets/{place}/try': {
     summary:

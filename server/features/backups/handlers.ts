@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from 'pg'
 import { BadArchive } from '../../backup/archive-reader.ts'
@@ -11,11 +12,12 @@ import type { Handlers } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
 import { connected } from '../../db/connected.ts'
 import type { Jobs } from '../../core/work.ts'
+import { reading } from '../../machine/media.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import type { Audit } from '../../record/audit.ts'
 import { answerOf } from '../../work/answer.ts'
 import type { backups } from './contract.ts'
-import { findBackup, look, onTarget, removeBackup, told, withSource, type ReachDeps } from './reached.ts'
+import { findBackup, look, onStick, onTarget, removeBackup, told, withSource, type ReachDeps } from './reached.ts'
 import { RESTORE, type RestoreRequest } from './restore-work.ts'
 import { findOpenRestore, listBackups, targetsNow } from './store.ts'
 import { listTargets } from './target-rows.ts'
@@ -81,7 +83,7 @@ export const backupHandlers: Handlers<typeof backups, BackupRouteDeps> = {
     return {
       status: 'accepted',
       job_id: id,
-      message: `${file_name} is read and loaded beside what is here. Then the service stops for a moment. Accounts and keys are those of the backup: you may have to sign in again.`,
+      message: `${file_name} is read and loaded beside what is here. Then the service stops for a moment. Then everybody has to sign in again, with the passwords of the backup.`,
     }
   },
   'POST /backup/restore/undo': async (deps, { who }) => {
@@ -92,7 +94,7 @@ export const backupHandlers: Handlers<typeof backups, BackupRouteDeps> = {
     if (!(await connected(open, client => decideUndo(root, client, order)))) fail('nothing_to_undo', {})
     return {
       status: 'accepted',
-      message: 'The service stops for a moment and goes back to what was before. You may have to sign in again.',
+      message: 'The service stops for a moment and goes back to what was before. Then everybody has to sign in again.',
     }
   },
   'GET /backup/': async deps => {
@@ -114,14 +116,21 @@ export const backupHandlers: Handlers<typeof backups, BackupRouteDeps> = {
     }
   },
   'GET /backup/{file_name}': async (deps, { params }) => {
-    const { file_name: name, place, address, size, encrypted } = await findBackup(deps, params.file_name)
+    const view = await findBackup(deps, params.file_name)
+    const { file_name: name, place, address, size, encrypted } = view
+    const type = encrypted ? 'application/octet-stream' : 'application/gzip'
+    if (view.place === 'medium') {
+      const { real, medium } = await onStick(deps, view)
+      const file = await reading(medium, name, () => open(real))
+      return { body: file.createReadStream(), type, name: name.split('@')[0] ?? name, size: size ?? 0 }
+    }
     if (place !== 'folder') {
       const command = `npm run restore -- ${address}/${name.split('@')[0]}`
       return fail('backup_in_pieces', { file_name: name, address, command })
     }
     return {
       body: createReadStream(join(deps.layout.backups, name)),
-      type: encrypted ? 'application/octet-stream' : 'application/gzip',
+      type,
       name,
       size: size ?? 0,
     }

@@ -7,6 +7,7 @@ import { listSnapshots } from '../../backup/targets/vault.ts'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail } from '../../core/errors.ts'
+import { findOnMedium, reading, type FoundOnMedium } from '../../machine/media.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { BackupView } from './contract.ts'
 import { forgetBackup, listBackups, momentOf, targetsNow, type BackupPlaces } from './store.ts'
@@ -64,6 +65,12 @@ export async function look(
   return found.length
 }
 
+/** The file of a backup on a stick. @throws as `findOnMedium` */
+export function onStick({ mediaFolder }: BackupPlaces, { file_name, address }: BackupView): Promise<FoundOnMedium> {
+  const medium = file_name.slice(file_name.indexOf('@') + 1)
+  return findOnMedium(mediaFolder, { medium, path: address.slice(address.indexOf(':/') + 2) })
+}
+
 /** The target that a backup lies on. @throws backup_not_found where the settings no longer name it */
 function targetOf(deps: BackupPlaces, { file_name, place, address }: BackupView): Target {
   const target = targetsNow(deps).find(one => one.place === place && one.address === address)
@@ -96,6 +103,10 @@ export async function withSource<T>(
 ): Promise<T> {
   const view = await findBackup(deps, fileName)
   if (view.place === 'folder') return work(archiveSource(join(deps.layout.backups, view.file_name)))
+  if (view.place === 'medium') {
+    const { real, medium } = await onStick(deps, view)
+    return reading(medium, real.slice(medium.path.length + 1), () => work(archiveSource(real)))
+  }
   return onTarget(deps, targetOf(deps, view), signal, async store => {
     const damaged = new Set<string>()
     try {
@@ -106,9 +117,10 @@ export async function withSource<T>(
   })
 }
 
-/** Removes a backup from where it lies. @throws TargetTrouble; then it is still listed */
+/** Removes a backup from where it lies. @throws TargetTrouble, backup_on_medium; then it is still listed */
 export async function removeBackup(deps: ReachDeps, view: BackupView, signal: AbortSignal): Promise<void> {
   const { db, layout } = deps
+  if (view.place === 'medium') fail('backup_on_medium', { file_name: view.file_name })
   if (view.place === 'folder') await rm(join(layout.backups, view.file_name), { force: true })
   else
     await onTarget(deps, targetOf(deps, view), signal, async store => {

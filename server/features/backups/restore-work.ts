@@ -8,7 +8,7 @@ import { fail } from '../../core/errors.ts'
 import { connected } from '../../db/connected.ts'
 import type { WorkKind } from '../../core/work.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
-import { told, withSource } from './reached.ts'
+import { findBackup, told, withSource } from './reached.ts'
 import type { BackupWorkDeps } from './work.ts'
 
 export const RESTORE = 'restore'
@@ -38,6 +38,7 @@ export const restoreWork = (deps: RestoreWorkDeps): WorkKind<RestoreRequest, nev
     const { settings, layout, box, open, settingsKey } = deps
     const say = (message: string): Promise<void> => run.step({ say: [{ level: 'info', message }] })
     try {
+      const { place, address } = await findBackup(deps, fileName)
       const key = passphrase === undefined ? settings.now().backup.passphrase : box.open(passphrase).toString()
       const from = { signal: run.signal, heals: false }
       const prepare = (source: BackupSource) =>
@@ -64,7 +65,7 @@ export const restoreWork = (deps: RestoreWorkDeps): WorkKind<RestoreRequest, nev
             do: 'restore',
             by: run.by,
             decided_at: deps.clock.now().toISOString(),
-            backup,
+            backup: { ...backup, ...(place === 'medium' ? { from: address } : {}) },
             ...rest,
           })
           return backup
@@ -73,7 +74,6 @@ export const restoreWork = (deps: RestoreWorkDeps): WorkKind<RestoreRequest, nev
     } catch (error) {
       if (run.signal.aborted) throw error
       if (error instanceof BadArchive) fail('backup_refused', { why: error.message }, error)
-      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') fail('storage_full', {}, error)
       throw error
     }
   },

@@ -1,9 +1,10 @@
 import { readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { ARCHIVE_NAME } from '../../backup/archive-manifest.ts'
 import { targetsOf, type Place, type Target } from '../../backup/targets/places.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Layout } from '../../files/layout.ts'
+import { readMedia } from '../../machine/media.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { BackupView, TargetView } from './contract.ts'
 import { listTargets } from './target-rows.ts'
@@ -34,6 +35,8 @@ export interface BackupPlaces {
   readonly db: Queryable
   readonly layout: Pick<Layout, 'backups' | 'root'>
   readonly settings: Pick<Settings, 'now'>
+  /** MEDIA_FOLDER: where sticks are mounted. */
+  readonly mediaFolder?: string | undefined
 }
 
 /** The targets that the settings name now. */
@@ -59,9 +62,30 @@ function known(row: Row | undefined): Pick<BackupView, 'packages' | 'made_by' | 
   }
 }
 
+/** A name with the stick: an id has no @, and what comes before it no other. */
+export const onMediumName = (path: string, medium: string): string => `${basename(path)}@${medium}`
+
+/** Archives on sticks; of those with one name the newest. */
+async function listOnMedia(mediaFolder: string | undefined, rows: ReadonlyMap<string, Row>): Promise<BackupView[]> {
+  const views = (await readMedia(mediaFolder)).flatMap(({ id, label, files }) =>
+    files
+      .filter(({ kind }) => kind === 'backup')
+      .map(({ path, size }): BackupView => ({
+        file_name: onMediumName(path, id),
+        place: 'medium',
+        address: `${label}:/${path}`,
+        size,
+        created_at: momentOf(path),
+        encrypted: path.endsWith('.age'),
+        ...known(rows.get(onMediumName(path, id))),
+      })),
+  )
+  return [...new Map(views.toReversed().map(view => [view.file_name, view])).values()]
+}
+
 /**
- * The backups, newest first: archives that lie in the folder, and snapshots that the targets of the settings had when
- * they were last asked.
+ * The backups, newest first: archives that lie in the folder, snapshots that the targets of the settings had when they
+ * were last asked, and archives on sticks.
  */
 export async function listBackups(places: BackupPlaces): Promise<BackupView[]> {
   const { db, layout } = places
@@ -89,8 +113,9 @@ export async function listBackups(places: BackupPlaces): Promise<BackupView[]> {
     const { place, address } = target
     return [{ file_name, place, address, size, created_at: momentOf(file_name), encrypted, ...known(row) }]
   })
+  const onMedia = await listOnMedia(places.mediaFolder, rows)
   const order = (one: BackupView): string => `${one.created_at}${one.place === 'folder' ? 1 : 0}${one.file_name}`
-  return [...(await Promise.all(archives)), ...snapshots].sort((a, b) => (order(a) < order(b) ? 1 : -1))
+  return [...(await Promise.all(archives)), ...snapshots, ...onMedia].sort((a, b) => (order(a) < order(b) ? 1 : -1))
 }
 
 export async function noteBackup(
@@ -122,7 +147,7 @@ export async function noteProof(
     values ($1, $2, $3, $4, $5, 'unknown', $6, $7)
     on conflict (file_name) do update set proved_at = $6, proof_failed = $7,
       packages = greatest(backup.packages, $3), files = greatest(backup.files, $4)`,
-    [fileName, momentOf(fileName), packages, files, fileName.endsWith('.age'), at, failed ?? null],
+    [fileName, momentOf(fileName), packages, files, /\.age(?:@|$)/.test(fileName), at, failed ?? null],
   )
 }
 
@@ -158,7 +183,8 @@ export interface BackupFacts {
 export async function readFacts(places: BackupPlaces): Promise<BackupFacts> {
   const { db } = places
   const [all, proved, targets] = await Promise.all([
-    listBackups(places),
+    // one on a stick is no backup that was made
+    listBackups({ ...places, mediaFolder: undefined }),
     lastProved(db),
     listTargets(db, targetsNow(places)),
   ])

@@ -20,6 +20,8 @@ export interface BackupWorkDeps extends CutDeps {
   readonly db: Db
   readonly settings: Pick<Settings, 'now'>
   readonly audit: Pick<Audit, 'record'>
+  /** MEDIA_FOLDER: where sticks are mounted. */
+  readonly mediaFolder?: string | undefined
 }
 
 /** A backup and what came of each place. */

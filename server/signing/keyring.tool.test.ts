@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -35,6 +35,25 @@ async function gpgv(keyring: Buffer, clear: string, detached: string): Promise<s
   const run = (...args: string[]): string =>
     spawnSync('gpgv', ['--keyring', './ring.gpg', ...args], { cwd: root, encoding: 'utf8' }).stderr
   return run('InRelease') + run('Release.gpg', 'Release')
+}
+
+/** What gpg exports of a key that it made itself, as an administrator would. `--quick-generate-key` takes `kind`. */
+async function exportedByGpg(kind: string, passphrase: string): Promise<{ armored: string; fingerprint: string }> {
+  const home = join(root, 'gnupg')
+  await mkdir(home, { mode: 0o700 })
+  const gpg = (...args: string[]): string => {
+    const options = ['--homedir', home, '--batch', '--pinentry-mode', 'loopback', '--passphrase', passphrase]
+    const ran = spawnSync('gpg', [...options, ...args], { encoding: 'utf8' })
+    if (ran.status !== 0) throw new Error(ran.stderr)
+    return ran.stdout
+  }
+  try {
+    gpg('--quick-generate-key', 'Nordwerk <packages@nordwerk.example>', kind, 'default', '2y')
+    const fingerprint = /^fpr:+([0-9A-F]{40}):/m.exec(gpg('--with-colons', '--list-keys'))?.[1] ?? ''
+    return { armored: gpg('--armor', '--export-secret-keys', fingerprint), fingerprint }
+  } finally {
+    spawnSync('gpgconf', ['--homedir', home, '--kill', 'all'])
+  }
 }
 const good = (said: string): number => said.match(/Good signature/g)?.length ?? 0
 
@@ -118,4 +137,22 @@ test('without a key, signing is refused with the way to make one', async () => {
       .catch((error: unknown) => isRefusal(error, 'no_signing_key')),
   ).toBe(true)
   expect(await open().keys()).toEqual([])
+})
+
+describe.skipIf(!have('gpg'))('a key that gpg made and exported', () => {
+  test.each([
+    ['rsa3072', ''],
+    ['rsa4096', 'Eleven-blue-herons'],
+    ['ed25519', 'Eleven-blue-herons'],
+    ['default', ''],
+  ])('%s, with the passphrase "%s", signs here what gpgv accepts', async (kind, passphrase) => {
+    const { armored, fingerprint } = await exportedByGpg(kind, passphrase)
+    const keyring = open()
+    const card = await keyring.take({ armored, passphrase, overlapDays: 30 })
+    expect([card.fingerprint, card.user_id]).toEqual([fingerprint, 'Nordwerk <packages@nordwerk.example>'])
+    expect(card.expires_at).toMatch(/^20/)
+    const signer = await open().signer()
+    const [clear, detached] = [await signer.clearsign(TEXT), await signer.detach(Buffer.from(TEXT))]
+    expect(good(await gpgv(await keyring.publicKey('binary'), clear, detached))).toBe(2)
+  })
 })

@@ -9,6 +9,7 @@ import { createKeyedLock } from '../lib/keyed-lock.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
 import { createApkKeys } from './apk-key.ts'
 import { algorithmOf, createSigner, fingerprintOf, generateKey, publicBlock, type SigningKey } from './openpgp.ts'
+import { readSigningKey } from './import-key.ts'
 import type { KeyCard, Keyring, Signer } from './signer.ts'
 
 /**
@@ -46,7 +47,8 @@ async function readStored(folder: string): Promise<Stored[]> {
   )
 }
 
-function cardOf(stored: Stored, key: openpgp.PrivateKey, role: KeyCard['role']): KeyCard {
+async function cardOf(stored: Stored, key: openpgp.PrivateKey, role: KeyCard['role']): Promise<KeyCard> {
+  const end = await key.getExpirationTime()
   return {
     fingerprint: stored.fingerprint,
     user_id: key.getUserIDs()[0] ?? '',
@@ -54,6 +56,7 @@ function cardOf(stored: Stored, key: openpgp.PrivateKey, role: KeyCard['role']):
     created_at: stored.created_at,
     role,
     ...(stored.retires_at === undefined ? {} : { retires_at: stored.retires_at }),
+    ...(end instanceof Date ? { expires_at: end.toISOString() } : {}),
   }
 }
 
@@ -76,7 +79,7 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & Ke
     const keys: SigningKey[] = []
     for (const stored of await readStored(layout.keyring)) {
       const key = await openpgp.readPrivateKey({ binaryKey: box.open(stored.sealed) })
-      keys.push({ key, card: cardOf(stored, key, keys.length === 0 ? 'current' : 'previous') })
+      keys.push({ key, card: await cardOf(stored, key, keys.length === 0 ? 'current' : 'previous') })
     }
     return keys
   }
@@ -126,6 +129,39 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & Ke
     return true
   }
 
+  /** Puts a key in use; the others go on beside it for the overlap. */
+  const add = (
+    { overlapDays, first = false }: { readonly overlapDays: number; readonly first?: boolean },
+    get: (at: Date) => Promise<openpgp.PrivateKey>,
+  ): Promise<KeyCard> =>
+    lock.run('keyring', async () => {
+      const refuse = async (fits: (fingerprint: string) => boolean): Promise<void> => {
+        loaded = undefined
+        const there = (await active()).find(({ card }) => fits(card.fingerprint))
+        if (there !== undefined) fail('signing_key_exists', { fingerprint: there.card.fingerprint })
+      }
+      if (first) await refuse(() => true)
+      await mkdir(layout.keyring, { recursive: true, mode: 0o700 })
+      await chmod(layout.keyring, 0o700)
+      const at = new Date(Math.floor(clock.now().getTime() / 1000) * 1000)
+      const key = await get(at)
+      await refuse(fingerprint => fingerprint === fingerprintOf(key))
+      const stored: Stored = {
+        fingerprint: fingerprintOf(key),
+        created_at: at.toISOString(),
+        sealed: box.seal(key.write()),
+      }
+      // first add, then retire: after a crash in between both keys sign, and the next rotation retires the older one
+      await store(stored)
+      // before the others retire, so that the previous key also ends with them and everything is signed again
+      await rsa.rotate(overlapDays)
+      await retirePrevious(stored.fingerprint, overlapDays)
+      loaded = undefined
+      await publish()
+      for (const listener of listeners) listener()
+      return cardOf(stored, key, 'current')
+    })
+
   let cached: { readonly of: string; readonly signer: Signer } | undefined
   return {
     async signer() {
@@ -150,27 +186,8 @@ export function createKeyring({ layout, box, clock }: KeyringDeps): Keyring & Ke
       rsa.reload()
     },
     publish,
-    generate: options =>
-      lock.run('keyring', async () => {
-        await mkdir(layout.keyring, { recursive: true, mode: 0o700 })
-        await chmod(layout.keyring, 0o700)
-        const at = new Date(Math.floor(clock.now().getTime() / 1000) * 1000)
-        const key = await generateKey({ ...options, at })
-        const stored: Stored = {
-          fingerprint: fingerprintOf(key),
-          created_at: at.toISOString(),
-          sealed: box.seal(key.write()),
-        }
-        // first add, then retire: after a crash in between both keys sign, and the next rotation retires the older one
-        await store(stored)
-        // before the others retire, so that the previous key also ends with them and everything is signed again
-        await rsa.rotate(options.overlapDays)
-        await retirePrevious(stored.fingerprint, options.overlapDays)
-        loaded = undefined
-        await publish()
-        for (const listener of listeners) listener()
-        return cardOf(stored, key, 'current')
-      }),
+    generate: options => add(options, at => generateKey({ ...options, at })),
+    take: options => add(options, at => readSigningKey(options, at)),
     publicKey: async form =>
       publicBlock(
         (await needed()).map(({ key }) => key),

@@ -32,8 +32,11 @@ export function createOutlived({
     said = (await signed()).flatMap(({ codename, key, packages }) => {
       const card = keys.get(key)
       if (card !== undefined && card.retires_at === undefined) return []
-      const when = card?.retires_at === undefined ? 'is retired' : `retires on ${card.retires_at.slice(0, 10)}`
-      const text = `Packages of ${codename} (${packages}) are signed with the key ${key.slice(-16)}, which ${when}: clients that know only the newer key refuse them. Delete them and upload them again.`
+      const named = key.slice(-16)
+      const text =
+        card?.retires_at === undefined
+          ? `Packages of ${codename} (${packages}) are signed with the key ${named}, which is retired: clients that know only the newer key refuse them. Delete them and upload them again.`
+          : `Packages of ${codename} (${packages}) are signed with the key ${named}, which retires on ${card.retires_at.slice(0, 10)}: clients that know only the newer key refuse them. Delete them and upload them again.`
       return [{ codename, text }]
     })
   }

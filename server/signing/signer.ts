@@ -1,4 +1,4 @@
-/** One signing key as people see it. `created_at` is ISO 8601; `fingerprint` upper-case hex. */
+/** One signing key as people see it. `created_at` is ISO 8601, when it came here; `fingerprint` upper-case hex. */
 export interface KeyCard {
   readonly fingerprint: string
   readonly user_id: string
@@ -7,6 +7,8 @@ export interface KeyCard {
   readonly role: 'current' | 'previous'
   /** Until then the previous key signs beside the current one. */
   readonly retires_at?: string
+  /** Clients refuse what it signs from then on. Keys that are made here never expire; those of others may. */
+  readonly expires_at?: string
 }
 
 /** An RSA key that signs APK indexes. `key_name` is the file name under which clients must keep its public part. */
@@ -60,12 +62,27 @@ export interface Keyring {
   keys(): Promise<readonly KeyCard[]>
   /** The active RSA keys; none before the first APK tree was signed. */
   rsaKeys(): Promise<readonly RsaKeyCard[]>
-  /** Makes a key; an existing one becomes `previous` for the overlap. Takes seconds for RSA; runs beside requests. */
+  /**
+   * Makes a key; an existing one becomes `previous` for the overlap. Takes seconds for RSA; runs beside requests.
+   * @throws signing_key_exists
+   */
   generate(options: {
     readonly type: 'rsa4096' | 'ed25519Legacy'
     readonly name: string
     readonly email: string
     readonly overlapDays: number
+    /** Refused where there is a key already. */
+    readonly first?: boolean
+  }): Promise<KeyCard>
+  /**
+   * Takes in a key that others made, as `generate` makes one. Neither text nor passphrase is kept.
+   * @throws signing_key_exists, and what `readSigningKey` throws
+   */
+  take(options: {
+    readonly armored: string
+    readonly passphrase: string
+    readonly overlapDays: number
+    readonly first?: boolean
   }): Promise<KeyCard>
   /** The public keys, armoured or binary, all active ones joined in one block. @throws no_signing_key */
   publicKey(form: 'armored' | 'binary'): Promise<Buffer>

@@ -27,7 +27,7 @@ export const adoption = contract({
   'POST /import/adopt': {
     summary: 'Adopts the packages of a tree on this machine into a distribution, as a job.',
     details:
-      'The tree is one that aptly, reprepro, createrepo_c, apk, Pulp or Nexus wrote, or folders of package files. Where it has indexes, what they name is taken, and a file that is not as its index says is left out; the signatures of those indexes are not asked for. Every package goes through the gate. Files are copied: the tree stays as it is. `GET /jobs/{id}` tells how far it is; its `result` counts `added`, `held`, `blocked`, `skipped` (here already) and `failed`, and names the first that are not served, with the reason.',
+      'The tree is one that aptly, reprepro, createrepo_c, apk, Pulp or Nexus wrote, or folders of package files. Where it has indexes, what they name is taken, and a file that is not as its index says is left out; the signatures of those indexes are not asked for. Every package goes through the gate. Files are copied: the tree stays as it is. `GET /jobs/{id}` tells how far it is; its `result` counts `added`, `held`, `blocked`, `upstream_changed` (here with other bytes, which stay), `skipped` (here already) and `failed`, and names the first that are not served, with the reason.',
     access: 'maintainer+',
     limit: { bucket: 'import', perMinute: 20 },
     status: 202,

@@ -25,7 +25,16 @@ export interface BundleNeeds
   extends
     Pick<
       BundleRouteDeps,
-      'importRoots' | 'layout' | 'audit' | 'clock' | 'version' | 'keyring' | 'repositories' | 'settings' | 'spool'
+      | 'importRoots'
+      | 'mediaFolder'
+      | 'layout'
+      | 'audit'
+      | 'clock'
+      | 'version'
+      | 'keyring'
+      | 'repositories'
+      | 'settings'
+      | 'spool'
     >,
     Pick<TakeDeps, 'arrivals' | 'loadSignatures'> {
   readonly db: Db

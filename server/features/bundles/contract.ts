@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import { Done, listed, OrNull, Text } from '../../core/schemas.ts'
+import { MEDIUM_FAILS } from '../../machine/protocol.ts'
 import { BASES } from '../../imports/bundle/make.ts'
 import { SITE_NAME } from '../../imports/bundle/manifest.ts'
 import {
@@ -40,9 +41,15 @@ const Pin = {
 /** Where a file is: one of the two. */
 const Where = {
   upload: Type.Optional(Type.String({ maxLength: 60, description: 'A whole upload of POST /bundles/uploads.' })),
-  path: Type.Optional(Type.String({ maxLength: 2_000, description: 'A path below a directory of IMPORT_ROOTS.' })),
+  path: Type.Optional(
+    Type.String({
+      maxLength: 2_000,
+      description: 'A path below a directory of IMPORT_ROOTS, or below a stick in the machine.',
+    }),
+  ),
 }
 const WHERE_FAILS = [
+  ...MEDIUM_FAILS,
   'bundle_place_refused',
   'bundle_upload_not_found',
   'bundle_upload_incomplete',
@@ -201,12 +208,19 @@ export const bundles = contract({
     ],
   },
   'POST /bundles/receipts/read': {
-    summary: 'Reads the receipt of a site from a directory of IMPORT_ROOTS.',
+    summary: 'Reads the receipt of a site from a stick in the machine or a directory of IMPORT_ROOTS.',
     access: 'maintainer+',
     limit,
     body: Type.Object({ path: Type.String({ minLength: 1, maxLength: 2_000 }) }, { additionalProperties: false }),
     reply: ReceiptReadSchema,
-    fails: ['receipt_refused', 'receipt_unknown_key', 'receipt_older', 'bundle_site_not_found', 'bundle_place_refused'],
+    fails: [
+      'receipt_refused',
+      'receipt_unknown_key',
+      'receipt_older',
+      'bundle_site_not_found',
+      'bundle_place_refused',
+      ...MEDIUM_FAILS,
+    ],
   },
   'GET /bundles/senders': {
     summary: 'Lists the installations whose bundles are taken.',
@@ -239,7 +253,7 @@ export const bundles = contract({
     fails: ['bundle_sender_not_found', 'no_signing_key', 'bundle_nothing_came'],
   },
   'GET /bundles/media': {
-    summary: 'Lists bundles and receipts in the directories of IMPORT_ROOTS.',
+    summary: 'Lists bundles and receipts on sticks in the machine and in the directories of IMPORT_ROOTS.',
     access: 'maintainer+',
     reply: Type.Object({ media: Type.Array(MediumSchema) }),
   },

@@ -19,5 +19,7 @@ export interface BundleRouteDeps extends MakeDeps, Omit<ReceiptDeps, 'keyring'> 
   readonly uploads: Uploads
   /** IMPORT_ROOTS: directories that bundles and receipts are read from and written to. */
   readonly importRoots: readonly string[]
+  /** MEDIA_FOLDER: where sticks are mounted. */
+  readonly mediaFolder: string | undefined
   readonly feedsConfigured: () => boolean
 }

@@ -19,7 +19,7 @@ import {
 import { printGap, TAKE, type TakeRequest } from '../../imports/bundle/take.ts'
 import type { bundles } from './contract.ts'
 import type { BundleRouteDeps } from './deps.ts'
-import { findOnMedium, listMedia, nameOf } from './media.ts'
+import { findOnMedium, listMedia } from './media.ts'
 import { pinnedOr } from './site-handlers.ts'
 import { inspectionOf, senderView } from './views.ts'
 
@@ -48,17 +48,16 @@ interface Where {
 
 /** @throws bundle_place_refused, bundle_upload_not_found, bundle_upload_incomplete, bad_request */
 async function locate(
-  { uploads, importRoots }: BundleRouteDeps,
+  deps: BundleRouteDeps,
   { upload, path }: Where,
 ): Promise<{ readonly path: string; readonly file: string }> {
   if ((upload === undefined) === (path === undefined))
     return fail('bad_request', { said: 'Name the file by upload or by path, one of the two.' })
   if (upload !== undefined) {
-    const whole = await uploads.whole(upload)
+    const whole = await deps.uploads.whole(upload)
     return { path: whole.path, file: whole.fileName }
   }
-  const real = await findOnMedium(importRoots, path ?? '')
-  return { path: real, file: nameOf(real) }
+  return findOnMedium(deps, path ?? '')
 }
 
 const columnsOf = (refs: readonly RefRow[]) => ({
@@ -155,9 +154,7 @@ export const importHandlers = asContract<ImportRows>({
     })
     return { body: bytes, type: 'application/x-tar', name: file, size: bytes.length }
   },
-  'GET /bundles/media': async ({ importRoots }) => ({
-    media: await listMedia(importRoots),
-  }),
+  'GET /bundles/media': async deps => ({ media: await listMedia(deps) }),
   'POST /bundles/uploads': ({ uploads }, { body, who }) =>
     uploads.begin({ fileName: body.file_name, size: body.size, by: who.name }),
   'GET /bundles/uploads/{id}': ({ uploads }, { params }) => uploads.get(params.id),

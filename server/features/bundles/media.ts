@@ -3,6 +3,8 @@ import { basename, isAbsolute, join, sep } from 'node:path'
 import { fail } from '../../core/errors.ts'
 import { space } from '../../lib/disk-space.ts'
 import { systemErrorInWords } from '../../lib/system-errors.ts'
+import { findOnMedium as findFile, readMedia } from '../../machine/media.ts'
+import type { MediumView } from '../../machine/protocol.ts'
 import { BUNDLE_ENDING, RECEIPT_ENDING } from '../../imports/bundle/manifest.ts'
 
 /** A bundle or a receipt on a medium. */
@@ -14,9 +16,13 @@ export interface MediumFile {
   readonly modified_at: string
 }
 
-/** A directory that an admin allowed. */
+/** A directory that an admin allowed, or a stick in the machine. */
 export interface Medium {
   readonly directory: string
+  /** Of a stick that the machine mounted; null: a directory of IMPORT_ROOTS. */
+  readonly label: string | null
+  /** A stick is only read. */
+  readonly is_writable: boolean
   /** Null where it cannot be looked at; then `trouble` says why. */
   readonly free_bytes: number | null
   readonly trouble: string | null
@@ -41,36 +47,69 @@ async function filesIn(folder: string, depth: number): Promise<MediumFile[]> {
   return found
 }
 
+/** Where media are. */
+export interface MediaPlaces {
+  /** IMPORT_ROOTS */
+  readonly importRoots: readonly string[]
+  /** MEDIA_FOLDER: where sticks are mounted. */
+  readonly mediaFolder: string | undefined
+}
+/** A file, and how messages call it: of a stick with its label. */
+export interface FoundBundle {
+  readonly path: string
+  readonly file: string
+}
+
+const fromStick = ({ path: directory, label, files }: MediumView): Medium => ({
+  directory,
+  label,
+  is_writable: false,
+  free_bytes: null,
+  trouble: null,
+  files: files.flatMap(({ path, size, modified_at }) => {
+    const kind = kindOf(path)
+    return kind === undefined ? [] : [{ path: join(directory, path), name: basename(path), kind, size, modified_at }]
+  }),
+})
+
 /** What lies on the media, the newest first. One that is not there says so. */
-export async function listMedia(directories: readonly string[]): Promise<Medium[]> {
-  return Promise.all(
-    directories.map(async directory => {
-      try {
-        const files = await filesIn(directory, 1)
-        const { freeBytes } = await space(directory)
-        files.sort((a, b) => (a.modified_at < b.modified_at ? 1 : -1))
-        return { directory, free_bytes: freeBytes, trouble: null, files }
-      } catch (error) {
-        return {
-          directory,
-          free_bytes: null,
-          trouble: systemErrorInWords(error) ?? 'it cannot be looked at',
-          files: [],
-        }
+export async function listMedia({ importRoots, mediaFolder }: MediaPlaces): Promise<Medium[]> {
+  const sticks = (await readMedia(mediaFolder)).map(fromStick)
+  const directories = importRoots.map(async directory => {
+    try {
+      const files = await filesIn(directory, 1)
+      const { freeBytes } = await space(directory)
+      files.sort((a, b) => (a.modified_at < b.modified_at ? 1 : -1))
+      return { directory, label: null, is_writable: true, free_bytes: freeBytes, trouble: null, files }
+    } catch (error) {
+      return {
+        directory,
+        label: null,
+        is_writable: true,
+        free_bytes: null,
+        trouble: systemErrorInWords(error) ?? 'it cannot be looked at',
+        files: [],
       }
-    }),
-  )
+    }
+  })
+  return [...sticks, ...(await Promise.all(directories))]
 }
 
 /**
  * The file itself, without links. @throws bundle_place_refused unless it lies below an allowed directory and is a plain
  * file
  */
-export async function findOnMedium(directories: readonly string[], path: string): Promise<string> {
+export async function findOnMedium({ importRoots, mediaFolder }: MediaPlaces, path: string): Promise<FoundBundle> {
   const refuse = (why: string): never => fail('bundle_place_refused', { path, why })
   if (!isAbsolute(path)) return refuse('its path does not begin with /')
   const real = await realpath(path).catch(() => undefined)
-  const roots = await Promise.all(directories.map(root => realpath(root).catch(() => undefined)))
+  const sticks = await readMedia(mediaFolder)
+  const stick = sticks.find(one => path.startsWith(`${one.path}/`))
+  if (stick !== undefined) {
+    const { real, name } = await findFile(mediaFolder, { medium: stick.id, path: path.slice(stick.path.length + 1) })
+    return { path: real, file: name }
+  }
+  const roots = await Promise.all(importRoots.map(root => realpath(root).catch(() => undefined)))
   const isAllowed = roots.some(
     root => root !== undefined && (real ?? path).startsWith(root.endsWith(sep) ? root : `${root}${sep}`),
   )
@@ -78,8 +117,5 @@ export async function findOnMedium(directories: readonly string[], path: string)
   if (!isAllowed) return refuse('it does not lie below a directory of IMPORT_ROOTS, which an admin sets')
   if (real === undefined) return refuse('it does not exist; is the medium mounted?')
   if (!(await stat(real)).isFile()) return refuse('it is no plain file')
-  return real
+  return { path: real, file: basename(real) }
 }
-
-/** A name for messages. */
-export const nameOf = (path: string): string => basename(path)

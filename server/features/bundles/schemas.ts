@@ -25,7 +25,7 @@ const NotPublishedSchema = Type.Object({
   outcome: listed(NOT_TAKEN),
   why: Text,
 })
-const COUNTS = { published: Count, already: Count, held: Count, refused: Count, waits: Count }
+const COUNTS = { published: Count, already: Count, held: Count, refused: Count, upstream_changed: Count, waits: Count }
 
 /** How a bundle stands at its site, by its receipts. */
 export const STANDINGS = ['unconfirmed', 'late', 'imported', 'partly', 'lost'] as const
@@ -148,6 +148,8 @@ export const ReceiptReadSchema = Type.Object({
 export const MediumSchema = Type.Unsafe<Medium>(
   Type.Object({
     directory: Text,
+    label: OrNull(Text),
+    is_writable: Type.Boolean(),
     free_bytes: OrNull(Count),
     trouble: OrNull(Text),
     files: Type.Array(

@@ -330,7 +330,7 @@ export const siteHandlers = asContract<SiteRows>({
     }
   },
   'POST /bundles/receipts/read': async (deps, { body, who, raw }) => {
-    const path = await findOnMedium(deps.importRoots, body.path)
+    const { path } = await findOnMedium(deps, body.path)
     return readReceiptAt(deps, path, { by: who.name, ip: raw.clientIp })
   },
 })

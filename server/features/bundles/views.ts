@@ -30,7 +30,10 @@ function standingOf(
   site: Site | undefined,
   { now, lateDays }: { readonly now: Date; readonly lateDays: number },
 ): Static<typeof MadeSchema>['standing'] {
-  if (receipt !== null) return receipt.held + receipt.refused + receipt.waits > 0 ? 'partly' : 'imported'
+  if (receipt !== null) {
+    const { held, refused, upstream_changed: changed = 0, waits } = receipt
+    return held + refused + changed + waits > 0 ? 'partly' : 'imported'
+  }
   // a higher number came, and this one did not
   if (site !== undefined && number < site.receipt_number) return 'lost'
   return now.getTime() - madeAt.getTime() > lateDays * DAY_MS ? 'late' : 'unconfirmed'
@@ -56,7 +59,12 @@ export function madeView(
     receipt:
       receipt === null
         ? null
-        : { ...receipt, missing: [...receipt.missing], not_published: notPublished(receipt.not_published, at.hidden) },
+        : {
+            ...NONE,
+            ...receipt,
+            missing: [...receipt.missing],
+            not_published: notPublished(receipt.not_published, at.hidden),
+          },
   }
 }
 

@@ -1,6 +1,7 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
 import type { WorkKind } from '../../core/work.ts'
+import { dailyBy } from '../../settings/daily.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { Worker } from '../../work/worker.ts'
 import { catalogue } from './contract.ts'
@@ -29,12 +30,9 @@ export function composeCatalogue({ settings, nextRun, ...needs }: CatalogueNeeds
       {
         id: JOB,
         name: 'Synchronise import sources',
-        when: () => {
-          const { enabled, hour, minute } = settings.now().sync
-          return enabled ? `${minute} ${hour} * * *` : undefined
-        },
-        zone: () => settings.now().sync.timezone || undefined,
+        ...dailyBy(settings, 'sync'),
         daily: true,
+        work: { kind: SYNC, request: { target: 'daily' } },
         run: () =>
           worker.ask({ kind: SYNC, target: 'daily', request: { target: 'daily' }, codenames: 'all', by: 'system' }),
       },

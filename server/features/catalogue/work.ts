@@ -150,9 +150,11 @@ export const syncWork = (deps: SyncWorkDeps): WorkKind<SyncRequest, Cursor, Sync
     }
     const report = reportOf(target, await synchronise(deps, run, chosen))
     const failed = report.sources.filter(({ state }) => state !== 'ok').map(one => one.source_id)
+    const isSecurity = target === 'security' || target === 'daily'
+    const [some, all] = isSecurity ? (['PARTIAL', 'ERROR'] as const) : (['WARNING', 'FAILURE'] as const)
     await audit.record({
-      action: target === 'security' || target === 'daily' ? 'SECURITY_SYNC' : 'SYNC',
-      result: failed.length === 0 ? 'SUCCESS' : failed.length === report.sources.length ? 'FAILURE' : 'WARNING',
+      action: isSecurity ? 'SECURITY_SYNC' : 'SYNC',
+      result: failed.length === 0 ? 'SUCCESS' : failed.length === report.sources.length ? all : some,
       user: run.by,
       facts: {
         kind: 'sources.synchronised',

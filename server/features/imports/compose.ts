@@ -32,13 +32,15 @@ export interface ImportNeeds
   readonly settings: ImportDeps['settings'] & PlannerDeps['settings']
   readonly spool: Pick<Spool, 'receive'>
   readonly layout: Layout
-  readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
+  readonly outbox: Pick<Outbox, 'owe' | 'nudge' | 'settled'>
   readonly fetchPackage: FetchPackage
   readonly clock: Clock
   readonly matcher: Matcher
 }
 
 const MB = 1024 ** 2
+/** How long an import waits for its publication; it stays owed. */
+const SERVED_WITHIN_MS = 60_000
 
 /** What others use of imports. */
 export interface ImportsFeature extends Feature, Pick<ImportRouteDeps, 'planner'> {
@@ -75,12 +77,18 @@ export function composeImports(needs: ImportNeeds): ImportsFeature {
     needRoom,
     async boundOf({ until, free_gb: leastGb }, bytes) {
       if (until !== undefined && clock.now().toISOString() >= until) return 'time'
-      if (leastGb === undefined) return undefined
-      return (await space(layout.root)).freeBytes < leastGb * 1024 ** 3 + 2 * bytes ? 'disk' : undefined
+      const { freeBytes } = await space(layout.root)
+      const fits = (gb: number): boolean => freeBytes >= gb * 1024 ** 3 + 2 * bytes
+      if (leastGb !== undefined && !fits(leastGb)) return 'disk'
+      return fits(settings.now().disk.min_free_disk_gb) ? undefined : 'out_of_space'
     },
-    async publish(codename) {
-      await outbox.owe(db, `publish:${codename}`)
+    async publish(codename, signal) {
+      const key = `publish:${codename}`
+      const ask = await outbox.owe(db, key)
       outbox.nudge()
+      if (signal.aborted) return
+      const isStopped = new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+      await Promise.race([outbox.settled(key, ask, SERVED_WITHIN_MS), isStopped])
     },
   })
   return {

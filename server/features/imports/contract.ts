@@ -52,6 +52,8 @@ const Imported = Type.Object({
   job_id: Text,
   group: Text,
   distribution: Text,
+  /** `out_of_space`: the disk had no room for the rest, which is `waiting`. Null: it came to its end. */
+  stopped: OrNull(listed(['time', 'disk', 'out_of_space'])),
   counts: Counts,
   packages: Type.Readonly(Type.Unsafe<readonly ImportedPackage[]>(Type.Array(ImportedPackage))),
   unresolved: Type.Readonly(Type.Unsafe<readonly string[]>(Type.Array(Text))),
@@ -99,6 +101,10 @@ const Resolved = Type.Object({
   assumed: Type.Array(Type.Object({ name: Text, version: Text, arch: Text })),
   unresolved: Type.Array(Type.Object({ needed_by: Text, group: Text, reason: Text })),
   conflicts: Type.Array(Type.Object({ package: Text, excluded_by: Text, relation: Text })),
+  /** Published here with other bytes than a source lists for the same version; what is here stays. */
+  upstream_changed: Type.Array(
+    Type.Object({ name: Text, version: Text, arch: Text, source: Text, is_root: Type.Boolean(), message: Text }),
+  ),
 })
 export type ResolveReply = Static<typeof Resolved>
 
@@ -177,7 +183,7 @@ export const imports = contract({
   'GET /import/resolve/{name}': {
     summary: 'Tells what would have to be imported with a package, and what nobody has.',
     details:
-      '`base` says what clients have anyway: `none`, `minbase` (what every machine of the distribution has) or `upstream` (they keep the repositories of the distribution itself); absent: as the settings say for the distribution. `packages` stand after what they need; `needs` are places in that list. `forecast` is what the policy does for vulnerabilities that are known of this name and version; null is not looked up, never fine. What cannot be met is in `unresolved`, with the reason.',
+      '`base` says what clients have anyway: `none`, `minbase` (what every machine of the distribution has) or `upstream` (they keep the repositories of the distribution itself); absent: as the settings say for the distribution. `packages` stand after what they need; `needs` are places in that list. `forecast` is what the policy does for vulnerabilities that are known of this name and version; null is not looked up, never fine. What cannot be met is in `unresolved`, with the reason. `upstream_changed` is what is published here with other bytes than its source lists for the same version: that is never replaced.',
     access: 'any',
     params: Type.Object({ name: Name }),
     query: Type.Object({

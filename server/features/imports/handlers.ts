@@ -1,5 +1,6 @@
 import { needScope, type Principal } from '../../core/access.ts'
 import { wantsEvents, type Handlers, type RawRequest, type StreamEvent } from '../../core/contract.ts'
+import { MAKE_ROOM } from '../../core/disk.ts'
 import { AppError, fail } from '../../core/errors.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Order } from '../../core/work.ts'
@@ -25,7 +26,7 @@ interface Asked extends HowBody {
 const THERE = new Set(['added', 'already'])
 
 /** One sentence about the whole. */
-function messageOf({ packages, unresolved }: ImportResult, status: ImportReply['status']): string {
+function messageOf({ packages, unresolved, stopped }: ImportResult, status: ImportReply['status']): string {
   if (packages.length === 0 && status === 'complete') return 'All that was asked for is served here already.'
   const count = (state: string): number => packages.filter(one => one.status === state).length
   const parts = [
@@ -37,12 +38,14 @@ function messageOf({ packages, unresolved }: ImportResult, status: ImportReply['
         ['blocked', 'blocked'],
         ['upstream_changed', 'with other bytes upstream than here'],
         ['failed', 'failed'],
+        ['waiting', 'left over'],
       ] as const
     ).flatMap(([state, said]) => (count(state) === 0 ? [] : [`${count(state)} ${said}`])),
     ...(unresolved.length === 0 ? [] : [`${unresolved.length} needs that nothing meets`]),
   ]
   const first = status === 'complete' ? 'All that was asked for is served' : 'Not all that was asked for is served'
-  return `${first}: ${parts.join(', ')}.`
+  const why = stopped === 'out_of_space' ? ` The disk has no room for more. ${MAKE_ROOM} Then ask again.` : ''
+  return `${first}: ${parts.join(', ')}.${why}`
 }
 
 function replyOf(jobId: string, result: ImportResult, asked: readonly string[]): ImportReply {
@@ -56,6 +59,7 @@ function replyOf(jobId: string, result: ImportResult, asked: readonly string[]):
     job_id: jobId,
     group: result.group,
     distribution: result.distribution,
+    stopped: result.stopped ?? null,
     counts: { ...result.counts },
     packages: result.packages.map(({ name, version, arch, status: state, why }) => ({
       ...{ name, version, arch, why },
@@ -64,6 +68,13 @@ function replyOf(jobId: string, result: ImportResult, asked: readonly string[]):
     unresolved: result.unresolved,
   }
 }
+
+/** The group of what was asked for without one: a name that can be asked for, and be removed by, again. */
+const groupNamed = (name: string): string =>
+  name
+    .replaceAll(/[^A-Za-z0-9_.+-]/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, 100) || 'import'
 
 /** What is asked for, checked. @throws missing_field, and what `Planner.target` throws */
 async function requestOf(deps: ImportRouteDeps, asked: Asked, { who, viewer, raw }: Caller): Promise<ImportRequest> {
@@ -84,7 +95,7 @@ async function requestOf(deps: ImportRouteDeps, asked: Asked, { who, viewer, raw
     packages,
     codename: target.codename,
     arch: target.arch,
-    group: asked.group ?? (first?.name ?? 'import').replaceAll(/[^A-Za-z0-9_.+-]/g, '-'),
+    group: asked.group ?? groupNamed(first?.name ?? ''),
     recommends: asked.recommends ?? false,
     ip: raw.clientIp,
     ...(asked.source_key === undefined ? {} : { source_key: asked.source_key }),

@@ -4,7 +4,7 @@ import type { Forecast, Forecasts } from '../../imports/run/forecast.ts'
 import type { Resolution } from '../../imports/run/plan.ts'
 import type { ResolvedPackage, ResolveReply } from './contract.ts'
 
-const short = ({ name, version, arch }: Candidate) => ({ name, version, arch })
+const short = ({ name, version, arch }: Pick<Candidate, 'name' | 'version' | 'arch'>) => ({ name, version, arch })
 
 const forecastView = (one: Forecast | undefined): ResolvedPackage['forecast'] =>
   one === undefined ? null : { ...one, worst: one.worst ?? null }
@@ -12,7 +12,7 @@ const forecastView = (one: Forecast | undefined): ResolvedPackage['forecast'] =>
 /** The answer to a resolution: first what would come in, each after what it needs, then what is here already. */
 export function resolveReply(
   name: string,
-  { target, base, closure, packages, needs, published }: Resolution,
+  { target, base, closure, packages, needs, published, changed }: Resolution,
   forecasts: Forecasts,
 ): ResolveReply {
   const roots = new Map(closure.roots.flatMap(({ asked, package: found }) => (found ? [[found.id, asked]] : [])))
@@ -64,5 +64,11 @@ export function resolveReply(
     assumed: closure.assumed.filter(one => !published.includes(one)).map(short),
     unresolved: closure.unresolved.map(one => ({ ...one })),
     conflicts: closure.conflicts.map(one => ({ ...one })),
+    upstream_changed: changed.map(({ sourceKey, said, ...one }) => ({
+      ...short(one),
+      source: sourceKey,
+      is_root: here.some(other => other.is_root && other.name === one.name && other.arch === one.arch),
+      message: said,
+    })),
   }
 }

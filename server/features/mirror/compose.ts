@@ -15,6 +15,7 @@ import { space } from '../../lib/disk-space.ts'
 import { mirror } from './contract.ts'
 import type { MirrorRouteDeps } from './deps.ts'
 import { mirrorHandlers } from './handlers.ts'
+import { dailyBy } from '../../settings/daily.ts'
 
 export interface MirrorNeeds
   extends
@@ -77,11 +78,7 @@ export function composeMirror(needs: MirrorNeeds): Feature {
       {
         id: JOB,
         name: 'Mirror sources',
-        when: () => {
-          const { enabled, hour, minute } = settings.now().mirror
-          return enabled ? `${minute} ${hour} * * *` : undefined
-        },
-        zone: () => settings.now().mirror.timezone || undefined,
+        ...dailyBy(settings, 'mirror'),
         daily: true,
         run: askAll,
       },

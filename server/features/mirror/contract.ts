@@ -191,7 +191,7 @@ export const mirror = contract({
     }),
   },
   'POST /import/mirror/distributions/{codename}/freeze': {
-    summary: 'Freezes a distribution: no mirror adds to it.',
+    summary: 'Freezes a distribution: no mirror and no security update adds to it.',
     details: 'Uploads, imports and promotions still do. A second freeze changes nothing.',
     ...CHANGE,
     scoped: 'distribution',
@@ -211,7 +211,7 @@ export const mirror = contract({
   'GET /import/mirror/distributions/{codename}/compare': {
     summary: 'Compares a distribution with the sources that are mirrored into it, as they were synchronised last.',
     details:
-      'What the next runs would bring: `new` names, `newer` and `older` versions; and `gone`, what came from there and is listed there no longer. `packages` has the first 1,000, the counts all.',
+      'What the next runs would bring: `new` names, `newer` and `older` versions; `changed`, what is published here with other bytes than its source lists for the same version and is never replaced; and `gone`, what came from there and is listed there no longer. `packages` has the first 1,000, the counts all.',
     access: 'any',
     params: ByCodename,
     reply: Type.Object({
@@ -222,6 +222,7 @@ export const mirror = contract({
         new: Type.Integer(),
         newer: Type.Integer(),
         older: Type.Integer(),
+        changed: Type.Integer(),
         gone: Type.Integer(),
       }),
       packages: Type.Array(

@@ -119,6 +119,7 @@ export const distributionHandlers: Handlers<Rows, MirrorRouteDeps> = {
         new: count(found, 'new'),
         newer: count(found, 'newer'),
         older: count(found, 'older'),
+        changed: count(found, 'changed'),
         gone: count(found, 'gone'),
       },
       packages: found.slice(0, SHOWN),

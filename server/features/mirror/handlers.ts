@@ -8,6 +8,7 @@ import { listRules, readRule, saveRule, WHOLE } from '../../imports/mirror/rules
 import { MIRROR } from '../../imports/mirror/work.ts'
 import { isActive, isSeen } from '../../imports/source-rules.ts'
 import type { Source } from '../../imports/source.ts'
+import { recordChange } from '../../settings/recorded.ts'
 import { jobLines } from '../../work/follow.ts'
 import type { mirror } from './contract.ts'
 import type { MirrorRouteDeps } from './deps.ts'
@@ -71,17 +72,10 @@ export const mirrorHandlers: Handlers<typeof mirror, MirrorRouteDeps> = {
     const known = new Set((await seenSources(deps, viewer)).map(({ key }) => key))
     for (const id of Object.keys(body.sources)) if (!known.has(id)) fail('mirror_source_unknown', { source: id })
     const { settings, audit } = deps
-    const { changed } = await settings.patch({
+    const patched = await settings.patch({
       mirror: { sources: { ...settings.now().mirror.sources, ...body.sources } },
     })
-    if (changed.length > 0)
-      await audit.record({
-        action: 'SETTINGS_CHANGE',
-        result: 'SUCCESS',
-        user: who.name,
-        facts: { kind: 'settings.changed', keys: changed },
-        ip: raw.clientIp,
-      })
+    await recordChange(audit, patched, { user: who.name, ip: raw.clientIp })
     return { sources: settings.now().mirror.sources }
   },
   'PATCH /import/mirror/sources/{source_id}': async (deps, { params, body, who, viewer, raw }) => {
@@ -124,15 +118,8 @@ export const mirrorHandlers: Handlers<typeof mirror, MirrorRouteDeps> = {
   },
   'GET /import/mirror/schedule': deps => scheduleOf(deps),
   'POST /import/mirror/schedule': async (deps, { body, who, raw }) => {
-    const { changed } = await deps.settings.patch({ mirror: body })
-    if (changed.length > 0)
-      await deps.audit.record({
-        action: 'SETTINGS_CHANGE',
-        result: 'SUCCESS',
-        user: who.name,
-        facts: { kind: 'settings.changed', keys: changed },
-        ip: raw.clientIp,
-      })
+    const patched = await deps.settings.patch({ mirror: body })
+    await recordChange(deps.audit, patched, { user: who.name, ip: raw.clientIp })
     return scheduleOf(deps)
   },
   'POST /import/mirror/start/{source_id}': async (deps, { params, query, who, viewer, raw }) => {

@@ -202,13 +202,13 @@ async function end(
   },
 ): Promise<Adopted> {
   const { group, path, codename, ip } = request
-  const { troubles, added, held, blocked, skipped, failed } = tally
-  const counts = { added, held, blocked, skipped, failed }
+  const { troubles, added, held, blocked, upstream_changed, skipped, failed } = tally
+  const counts = { added, held, blocked, skipped, failed: failed + upstream_changed }
   const message = `${path} was adopted into ${codename}: ${sayCounts(tally)}.`
   await db.tx(async tx => {
     await audit.owe(tx, {
       action: 'IMPORT',
-      result: held + blocked + failed > 0 ? 'WARNING' : 'SUCCESS',
+      result: held + blocked + counts.failed > 0 ? 'WARNING' : 'SUCCESS',
       user: run.by,
       distribution: codename,
       facts: { kind: 'tree.adopted', path, group, ...counts },
@@ -217,7 +217,7 @@ async function end(
     await run.step({ say: [{ level: 'info', message }] }, tx)
   })
   return {
-    ...counts,
+    ...{ added, held, blocked, upstream_changed, skipped, failed },
     troubles,
     group,
     indexes: listing.indexes,
@@ -238,7 +238,7 @@ async function adopt(deps: AdoptDeps, request: AdoptRequest, run: Run<Cursor>): 
     now: deps.clock.now(),
     ...(request.suite === undefined ? {} : { suite: request.suite }),
   })
-  let cursor: Cursor = run.cursor ?? { ...NOTHING_YET, after: '' }
+  let cursor: Cursor = { ...NOTHING_YET, after: '', ...run.cursor }
   const { after } = cursor
   const left = after === '' ? listing.files : listing.files.filter(({ path }) => path > after)
   const total = listing.files.length

@@ -77,7 +77,7 @@ export const ManifestSchema = Type.Object({
 export type BundleManifest = Static<typeof ManifestSchema>
 
 /** What became of a package that is not published there. */
-export const NOT_TAKEN = ['held', 'refused', 'waits'] as const
+export const NOT_TAKEN = ['held', 'refused', 'upstream_changed', 'waits'] as const
 export const RECEIPT_STATES = ['published', 'pending_review', 'quarantined', 'rejected'] as const
 
 /** What a site has and what became of the bundles that came; small, for the way back. */
@@ -102,6 +102,8 @@ export const ReceiptSchema = Type.Object({
       already: Size,
       held: Size,
       refused: Size,
+      /** Are there with other bytes; absent: none. */
+      upstream_changed: Type.Optional(Size),
       waits: Size,
       /** Numbers that it builds on and that had not come. */
       missing: Type.Array(Type.Integer({ minimum: 1 })),

@@ -67,8 +67,9 @@ export interface NotPublished {
   readonly why: string
 }
 
-export type Counts = Pick<Receipt['bundles'][number], 'published' | 'already' | 'held' | 'refused' | 'waits'>
-export const NONE: Counts = { published: 0, already: 0, held: 0, refused: 0, waits: 0 }
+/** How many packages came to what. `upstream_changed`: they are here with other bytes, which stay. */
+export type Counts = Readonly<Record<'published' | 'already' | NotPublished['outcome'], number>>
+export const NONE: Counts = { published: 0, already: 0, held: 0, refused: 0, upstream_changed: 0, waits: 0 }
 
 /** A bundle that came. */
 export interface Taken {

@@ -7,6 +7,7 @@ import { together, type Spool, type SpooledFile } from '../../files/spool.ts'
 import type { Format } from '../../formats/format.ts'
 import { lasting } from '../../lib/pieces.ts'
 import { passGate, type Gate } from '../../pipeline/gate.ts'
+import { sayChanged } from '../run/changed.ts'
 import { printRow, type BundledPackage, type RefRow } from './manifest.ts'
 import type { OpenBundle } from './members.ts'
 import type { Counts, ItemOutcome } from './senders.ts'
@@ -102,7 +103,10 @@ export function takePackages(deps: TakePackagesDeps, from: TakeFrom) {
     if (manifest === undefined) return undefined
     const [file] = manifest.files
     if (first?.sha256 !== receivedSha256(file) && first?.sha256 !== file.blob.sha256)
-      return { outcome: 'refused', why: 'The same version is here with other bytes, which are never replaced.' }
+      return {
+        outcome: 'upstream_changed',
+        why: sayChanged('the bundle', { here: receivedSha256(file), there: first?.sha256 ?? '' }),
+      }
     if (manifest.state === 'published') return { outcome: 'already', why: null }
     return {
       outcome: manifest.state === 'pending_review' ? 'held' : 'refused',
@@ -128,6 +132,8 @@ export function takePackages(deps: TakePackagesDeps, from: TakeFrom) {
           // of packages that need each other, one comes first
           if (place >= seq) outcome = 'published'
           else outcome = (await fates.get(place))?.outcome
+          // the version is here, with the bytes that it came with first
+          if (outcome === 'upstream_changed' && (await isHere(ref)) === 'published') outcome = 'already'
         } else {
           const state = await isHere(ref)
           outcome = state === 'published' ? 'already' : state === 'pending_review' ? 'held' : undefined
@@ -200,6 +206,7 @@ export function takePackages(deps: TakePackagesDeps, from: TakeFrom) {
       return await admit(one, there, lacking?.why ?? undefined)
     } catch (error) {
       if (!isRefusal(error) || ENDS.has(error.code)) throw error
+      if (error.code === 'duplicate_conflict') return { outcome: 'upstream_changed', why: sayChanged('the bundle') }
       return { outcome: 'refused', why: error.message.slice(0, 900) }
     }
   }

@@ -215,7 +215,10 @@ async function take(deps: TakeDeps, run: Run<Cursor>, request: TakeRequest, look
     await deps.db.tx(tx => endTaking(tx, { takenId, sender, manifest, counts, notPublished, now }))
     await deps.audit.record({
       action: 'BUNDLE_IMPORT',
-      result: counts.refused + counts.held + counts.waits > 0 || missing.length > 0 ? 'WARNING' : 'SUCCESS',
+      result:
+        counts.refused + counts.upstream_changed + counts.held + counts.waits > 0 || missing.length > 0
+          ? 'WARNING'
+          : 'SUCCESS',
       user: run.by,
       ip: request.ip,
       facts: {
@@ -226,6 +229,7 @@ async function take(deps: TakeDeps, run: Run<Cursor>, request: TakeRequest, look
         older: looked.sequence === 'older',
         missing,
         ...counts,
+        refused: counts.refused + counts.upstream_changed,
       },
     })
     return { id: takenId, name: manifest.name, sender: sender.name, missing, data, ...counts }

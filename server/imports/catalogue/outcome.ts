@@ -1,4 +1,5 @@
 import { AppError, isRefusal } from '../../core/errors.ts'
+import { machineFaultOf } from '../../lib/machine-faults.ts'
 import type { UpstreamFault } from '../../formats/upstream-files.ts'
 import type { Source, SyncState } from '../source.ts'
 
@@ -39,6 +40,9 @@ export const WAYS_OUT: Readonly<Record<Trouble, string>> = {
   refused: 'An admin can change the address, or allow it.',
   error: 'Synchronise again; the log says more.',
 }
+
+/** Of a root that its mirror does not have: the network is well. */
+const WAY_OUT_MISSING = 'Check address, suite and components of the source; if they are right, synchronise again later.'
 
 const STATE_OF: Readonly<Record<UpstreamFault, Trouble>> = {
   missing: 'mirror_syncing',
@@ -90,8 +94,11 @@ export function troubleOf(
     if (isRefusal(error, 'outbound_failed')) return 'unreachable'
     return error instanceof AppError ? 'refused' : 'error'
   })()
-  const what = error instanceof AppError ? error.message : 'Something inside failed.'
-  return { state, said: `${sentence(what)} ${WAYS_OUT[state]}`, missing }
+  const fault = machineFaultOf(error)
+  const known = error instanceof AppError ? error : fault === undefined ? undefined : new AppError(fault, {})
+  const what = known?.message ?? 'Something inside failed.'
+  const wayOut = missing && state === 'unreachable' ? WAY_OUT_MISSING : WAYS_OUT[state]
+  return { state, said: `${sentence(what)} ${wayOut}`, missing }
 }
 
 /** What the catalogue is read from, and how it is kept: where that changes, an unchanged root is read again. */

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import * as openpgp from 'openpgp'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { addSource, startSync } from '../../../test/support/catalogue.ts'
@@ -140,6 +142,24 @@ describe('a source that is synchronised', () => {
       rows.filter(row => ['stays', 'rest'].includes((row as { name: string }).name))
     expect(untouched(after)).toEqual(untouched(before))
     expect(untouched(after)).toHaveLength(3)
+  })
+
+  test('of which 1 % has changed costs no more than 2 % of the rows', async () => {
+    const source = await addSource(db, 'one')
+    const entry = (n: number, version = '1.0') => ({ name: `pack${n}`, version, fields: { Provides: `part${n}` } })
+    const all = Array.from({ length: 1000 }, (_, n) => entry(n))
+    trees.one = await main(...all)
+    await run(source)
+    const before = (await writers()).map(row => JSON.stringify(row))
+    trees.one = await main(...all.map((one, n) => (n % 100 === 0 ? entry(n, '1.1') : one)))
+    expect(await run(source)).toMatchObject({ added: 10, removed: 10 })
+    const after = (await writers()).map(row => JSON.stringify(row))
+    const [known, kept] = [new Set(before), new Set(after)]
+    // of each changed one: its row goes and comes, as does what it provides; and the digest of the root
+    const written = after.filter(row => !known.has(row)).length + before.filter(row => !kept.has(row)).length
+    expect(before.length).toBe(3001)
+    expect(written).toBe(4 * 10 + 2)
+    expect(written / before.length).toBeLessThan(0.02)
   })
 
   test('with another component is read again, although its root is the same', async () => {
@@ -289,6 +309,57 @@ describe('the catalogue of before stays', () => {
   test('when an entry breaks the rules of its format', async () => {
     trees.one = await main({ name: 'new' }, { name: 'odd', fields: { Size: 'many' } })
     expect(await run(source)).toMatchObject({ state: 'damaged' })
+    await expectOld()
+  })
+
+  test.each<[string, string, Record<string, string>]>([
+    ['a path that leads out', 'odd', { Filename: '../../../etc/passwd' }],
+    ['a path that leads out further on', 'odd', { Filename: 'pool/main/../../../../etc/passwd' }],
+    ['an absolute path', 'odd', { Filename: '/etc/passwd' }],
+    ['a path with a zero byte', 'odd', { Filename: 'pool/a\u0000b.deb' }],
+    ['an address for a path', 'odd', { Filename: 'http://127.0.0.1/odd.deb' }],
+    ['no path', 'odd', { Filename: '' }],
+    ['a name that is a path', '../../odd', {}],
+    ['a name with a blank', 'odd one', {}],
+    ['a name that colours a terminal', 'odd\u001b[31m', {}],
+    ['a name as long as a book', 'o'.repeat(5000), {}],
+    ['a version that is a path', 'odd', { Version: '1.0/../../x' }],
+    ['a version as long as a book', 'odd', { Version: `1.${'0'.repeat(5000)}` }],
+    ['an architecture that is a path', 'odd', { Architecture: '../amd64' }],
+    ['a size below zero', 'odd', { Size: '-1' }],
+    ['a size that no disk has', 'odd', { Size: '9'.repeat(40) }],
+    ['a digest that is none', 'odd', { SHA256: 'abc' }],
+    ['a stanza of 17 MB', 'odd', { Description: 'x'.repeat(17 * 2 ** 20) }],
+  ])('when an entry has %s', async (_, name, fields) => {
+    trees.one = await main({ name: 'new' }, { name, fields })
+    const { state, said } = await run(source)
+    expect([state, said]).toEqual(['damaged', expect.stringMatching(/^[^\u0000-\u001f]{20,700}$/)])
+    await expectOld()
+  })
+
+  test.each<[string, string, number | undefined]>([
+    ['that its root does not announce', 'x', undefined],
+    ['that its root announces as small', '\n', 5_000],
+    ['that its root announces', '\n', 100 * 100 * 2 ** 20],
+  ])('when its index is a bomb, 10 GB from 10 MB, %s', { timeout: 60_000 }, async (_, letter, announced) => {
+    // members of a gzip file follow one another
+    const member = gzipSync(Buffer.alloc(100 * 2 ** 20, letter))
+    const bomb = Buffer.concat(Array.from({ length: 100 }, () => member))
+    const index = 'main/binary-amd64/Packages'
+    const lines = [
+      ` ${createHash('sha256').update(bomb).digest('hex')} ${bomb.length} ${index}.gz`,
+      ...(announced === undefined ? [] : [` ${'0'.repeat(64)} ${announced} ${index}`]),
+    ]
+    const release = (await main())['dists/tested/Release']?.toString().split('SHA256:')[0] ?? ''
+    trees.one = {
+      'dists/tested/Release': Buffer.from(`${release}SHA256:\n${lines.join('\n')}\n`),
+      [`dists/tested/${index}.gz`]: bomb,
+    }
+    await start({ againAfterMs: [] })
+    const before = process.memoryUsage().rss
+    const { state, said } = await run(source)
+    expect(['damaged', 'mirror_syncing'], said ?? '').toContain(state)
+    expect(process.memoryUsage().rss - before).toBeLessThan(200 * 2 ** 20)
     await expectOld()
   })
 

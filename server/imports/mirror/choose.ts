@@ -35,9 +35,11 @@ export function choose(
   let bytes = 0
   let taken = 0
   let full: Choice['full']
-  for (const [n] of wanted.entries()) {
-    const root = closure.roots[n]?.package
-    const own = root === undefined ? new Set<number>() : below(places.get(root.id), needs, coming)
+  while (taken < wanted.length) {
+    const unit = unitAt(wanted, taken)
+    const own = new Set<number>()
+    for (const { package: root } of closure.roots.slice(taken, taken + unit))
+      for (const at of root === undefined ? [] : below(places.get(root.id), needs, coming)) own.add(at)
     const size = [...own].reduce((sum, at) => sum + (packages[at]?.size ?? 0), 0)
     const isFirst = room.isFirst && coming.size === 0
     // a file lies twice while it goes through the gate
@@ -46,7 +48,7 @@ export function choose(
     if (full !== undefined) break
     for (const at of own) coming.add(at)
     bytes += size
-    taken++
+    taken += unit
   }
   const labels = new Set([...coming].map(at => `${packages[at]?.name} ${packages[at]?.version}`))
   return {
@@ -60,8 +62,16 @@ export function choose(
   }
 }
 
+/** How many from there on come together. */
+function unitAt(wanted: readonly Wanted[], at: number): number {
+  const unit = wanted[at]?.unit
+  let end = at + 1
+  while (unit !== undefined && wanted[end]?.unit === unit) end++
+  return end - at
+}
+
 /** A place with all that it needs, as far as they are not among `without`. */
-function below(
+export function below(
   root: number | undefined,
   needs: readonly (readonly number[])[],
   without: ReadonlySet<number>,

@@ -3,11 +3,12 @@ import type { FormatId } from '../../core/identity.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
+import { listChanged } from '../run/changed.ts'
 import type { Source } from '../source.ts'
 import type { MirrorRule } from './rules.ts'
 import { listGone, listWanted, type MirrorList } from './wanted.ts'
 
-export const STANDINGS = ['new', 'newer', 'older', 'gone'] as const
+export const STANDINGS = ['new', 'newer', 'older', 'changed', 'gone'] as const
 
 /** A package of a source that a distribution does not have, or the other way round. */
 export interface MirrorDifference {
@@ -31,7 +32,10 @@ export interface CompareOf {
   readonly all: readonly Source[]
 }
 
-/** What the next runs would bring into a distribution, and what came from its sources and is listed there no longer. */
+/**
+ * What the next runs would bring into a distribution, what its sources list under the same version with other bytes,
+ * and what came from them and is listed there no longer.
+ */
 export async function compareMirrored(
   db: Queryable,
   formatOf: (id: FormatId) => Format,
@@ -41,6 +45,10 @@ export async function compareMirrored(
   for (const { name, arch, version, state } of await listKnown(db, ALL_SEEING, { codename }))
     if (state === 'published' && !newest.has(`${name} ${arch}`)) newest.set(`${name} ${arch}`, version)
   const siblings = all.filter(one => one.enabled && one.codenames.some(other => other === codename))
+  const [own] = sources.flatMap(({ lists }) => lists).filter(one => one.codename === codename)
+  // what one source lists with the bytes that are here has not changed, whatever another one lists
+  const asked = { codename, sources: sources.map(({ source }) => source.id) }
+  const changed = own === undefined ? [] : await listChanged(db, { ...asked, format: formatOf(own.format) })
   const found: MirrorDifference[] = []
   for (const { source, rule, lists } of sources) {
     for (const list of lists.filter(one => one.codename === codename)) {
@@ -56,6 +64,9 @@ export async function compareMirrored(
         found.push({ source_id: source.key, name, version, arch, here, standing })
       }
     }
+    for (const { sourceKey, name, version, arch } of changed)
+      if (sourceKey === source.key)
+        found.push({ source_id: source.key, name, version, arch, here: version, standing: 'changed' })
     for (const one of await listGone(db, source, codename))
       found.push({
         source_id: source.key,

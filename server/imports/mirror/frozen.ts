@@ -1,6 +1,6 @@
 import type { Queryable, Tx } from '../../db/db.ts'
 
-/** A distribution that no mirror adds to. */
+/** A distribution that no mirror and no security update adds to. */
 export interface Frozen {
   readonly codename: string
   readonly reason: string

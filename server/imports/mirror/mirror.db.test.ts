@@ -99,7 +99,8 @@ describe('a run', () => {
       ...{ source_id: 'upstream', end: 'complete', added: 3, pending: 0, blocked: 0, skipped: 0, errors: 0 },
       ...{ remaining: 0, gone_count: 0, troubles: [], missing: [], distributions: ['bookworm'], frozen: [] },
       synchronised: { state: 'ok', said: null },
-      message: 'The source upstream: 3 published. All that is wanted of it is here.',
+      message:
+        'The source upstream: 3 published, 0 held for review, 0 blocked, 0 here already, 0 failed. All that is wanted of it is here.',
     })
     expect(audited).toEqual([
       {

@@ -82,6 +82,9 @@ export interface MirrorReport extends Tally {
   /** Came from the source, is published, and is listed there no longer; the first 100. Nothing is removed. */
   readonly gone_count: number
   readonly gone: readonly Omit<Trouble, 'status' | 'why'>[]
+  /** Published here with other bytes than it lists under the same version; the first 100. Nothing is replaced. */
+  readonly changed_count: number
+  readonly changed: readonly Trouble[]
 }
 
 const ENDS: Readonly<Record<MirrorEnd, string>> = {
@@ -94,23 +97,20 @@ const ENDS: Readonly<Record<MirrorEnd, string>> = {
 }
 
 /** The whole in a few sentences. */
-export function sayReport(label: string, end: MirrorEnd, tally: Tally, goneCount: number): string {
-  const parts = [
-    `${tally.added} published`,
-    ...(
-      [
-        [tally.pending, 'held for review'],
-        [tally.blocked, 'blocked'],
-        [tally.skipped, 'here already'],
-        [tally.errors, 'failed'],
-      ] as const
-    ).flatMap(([count, said]) => (count === 0 ? [] : [`${count} ${said}`])),
-  ]
-  const gone =
-    goneCount === 0
-      ? ''
-      : ` ${goneCount} ${goneCount === 1 ? 'package' : 'packages'} of it stay here that it lists no longer.`
-  return `${label}: ${parts.join(', ')}. ${ENDS[end]}${gone}`
+export function sayReport(
+  label: string,
+  end: MirrorEnd,
+  tally: Tally,
+  { gone: goneCount, changed: changedCount }: { readonly gone: number; readonly changed: number },
+): string {
+  const { added, pending, blocked, skipped, errors } = tally
+  // whole sentences: the console has each of them in its own language
+  return [
+    `${label}: ${added} published, ${pending} held for review, ${blocked} blocked, ${skipped} here already, ${errors} failed.`,
+    ENDS[end],
+    ...(goneCount === 0 ? [] : [`Of what it lists no longer, ${goneCount} stay here.`]),
+    ...(changedCount === 0 ? [] : [`Other bytes there than here: ${changedCount}. What is here stays.`]),
+  ].join(' ')
 }
 
 /** Keeps the report of a run in the place of the one before. @returns false where it is kept already */

@@ -10,18 +10,22 @@ import type { Planner } from '../run/plan.ts'
 import type { Source, SyncState } from '../source.ts'
 import type { Tally } from './report.ts'
 
-/** What is remembered while lists are gone through. */
-export interface ListCursor {
+/** What is remembered while packages are brought in parts. */
+export interface BringCursor {
+  /** No further file is begun after this moment. */
+  readonly until: string
+  /** So many packages at most. */
+  readonly limit: number
   /** Packages that count against the bound. */
   readonly taken: number
   readonly bytes: number
   readonly tally: Tally
   /** Imports that were asked for. */
   readonly asked: number
-  /** The list that is gone through: it began behind this name, and has come round to its beginning. */
-  readonly list?: { readonly key: string; readonly start: string; readonly wrapped: boolean }
   /** The import that was asked for last, until it is counted. */
-  readonly importing?: Importing
+  readonly importing?: Importing | undefined
+  /** Wanted, and left for the next run. */
+  readonly remaining: number
 }
 
 export interface Importing {
@@ -49,24 +53,27 @@ export interface MirrorBounds {
 }
 
 /** Where a run is. */
-export interface MirrorCursor extends ListCursor {
+export interface MirrorCursor extends BringCursor {
   readonly started_at: string
-  readonly until: string
-  readonly limit: number
   readonly synchronised: { readonly state: SyncState; readonly said: string | null }
   /** Lists that were gone through, `codename arch` each. */
   readonly done: readonly string[]
-  readonly remaining: number
+  /** The list that is gone through: it began behind this name, and has come round to its beginning. */
+  readonly list?: { readonly key: string; readonly start: string; readonly wrapped: boolean } | undefined
 }
 
-export interface MirrorDeps extends AskingDeps {
+/** What bringing packages in parts needs. */
+export interface BringDeps extends AskingDeps {
   readonly clock: Clock
-  readonly repositories: Pick<Repositories, 'seenBy'>
   readonly planner: Pick<Planner, 'resolve'>
-  readonly formatOf: (id: FormatId) => Format
   readonly bounds: () => MirrorBounds
   /** Bytes that are free below REPOS_ROOT. */
   readonly freeBytes: () => Promise<number>
+}
+
+export interface MirrorDeps extends BringDeps {
+  readonly repositories: Pick<Repositories, 'seenBy'>
+  readonly formatOf: (id: FormatId) => Format
   /** Every source; those that are switched off are not `enabled`. */
   readonly listSources: () => Promise<readonly Source[]>
   readonly synchronise: (source: Source, signal: AbortSignal) => Promise<{ state: SyncState; said: string | null }>

@@ -13,6 +13,8 @@ export interface Wanted {
   readonly version: string
   readonly arch: string
   readonly size: number
+  /** Those that follow one another with the same word come together or not at all. */
+  readonly unit?: string
 }
 
 /** Where a mirror puts the packages of a source: for machines of one architecture of a distribution. */

@@ -1,11 +1,20 @@
 import { fail } from '../../core/errors.ts'
 import type { Run, WorkKind } from '../../core/work.ts'
 import { cancelledBy } from '../run/asked.ts'
+import { listChanged } from '../run/changed.ts'
 import type { Source } from '../source.ts'
 import { listFrozen } from './frozen.ts'
 import { keyOf, listsOf } from './lists.ts'
 import { mirrorList } from './mirror-list.ts'
-import { NOTHING, saveReport, sayReport, type MirrorEnd, type MirrorReport, type Tally } from './report.ts'
+import {
+  NOTHING,
+  saveReport,
+  sayReport,
+  type MirrorEnd,
+  type MirrorReport,
+  type Tally,
+  type Trouble,
+} from './report.ts'
 import { readRule } from './rules.ts'
 import type { MirrorCursor, MirrorDeps, MirrorRequest } from './run.ts'
 import { listGone, type MirrorList } from './wanted.ts'
@@ -57,8 +66,13 @@ export function mirrorWork(deps: MirrorDeps): WorkKind<MirrorRequest, MirrorCurs
   ): Promise<MirrorReport> {
     const distributions = unique(lists.map(({ codename }) => codename))
     const gone: { distribution: string; name: string; version: string; arch: string }[] = []
-    for (const distribution of distributions)
+    const changed: Trouble[] = []
+    for (const distribution of distributions) {
       gone.push(...(await listGone(db, source, distribution)).map(one => ({ distribution, ...one })))
+      const of = { codename: distribution, format: deps.formatOf(source.format), sources: [source.id] }
+      for (const { name, version, arch, said: why } of await listChanged(db, of))
+        changed.push({ distribution, name, version, arch, status: 'upstream_changed', why })
+    }
     return {
       ...cursor.tally,
       source_id: source.key,
@@ -68,7 +82,7 @@ export function mirrorWork(deps: MirrorDeps): WorkKind<MirrorRequest, MirrorCurs
       started_at: cursor.started_at,
       ended_at: clock.now().toISOString(),
       end,
-      message: sayReport(source.label, end, cursor.tally, gone.length),
+      message: sayReport(source.label, end, cursor.tally, { gone: gone.length, changed: changed.length }),
       synchronised: cursor.synchronised,
       distributions,
       frozen,
@@ -76,6 +90,8 @@ export function mirrorWork(deps: MirrorDeps): WorkKind<MirrorRequest, MirrorCurs
       remaining: cursor.remaining,
       gone_count: gone.length,
       gone: gone.slice(0, 100),
+      changed_count: changed.length,
+      changed: changed.slice(0, 100),
     }
   }
 

@@ -2,11 +2,13 @@ import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fail } from '../../core/errors.ts'
 import type { RelPath } from '../../core/identity.ts'
 import { getFormat } from '../../formats/index.ts'
 import { refuseUpstream } from '../../formats/upstream-files.ts'
 import { Malformed } from '../../lib/limited.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
+import { machineFaultOf } from '../../lib/machine-faults.ts'
 import type { Source } from '../source.ts'
 import { readOn, type Ask, type Mirrors } from './mirrors.ts'
 import { openTree } from './tree.ts'
@@ -169,7 +171,12 @@ export function createDownload(
       const one: Try = { source, file, part: `${whole}.part`, options }
       // whole since before a restart: it is looked at again, like a part
       await rename(whole, one.part).catch(ignoreMissing)
-      const wrong = await (source.kind === 'tree' ? fromTree(one) : fromMirrors(one))
+      const wrong = await (source.kind === 'tree' ? fromTree(one) : fromMirrors(one)).catch(async (error: unknown) => {
+        if (machineFaultOf(error) !== 'disk_full') throw error
+        // a half would only take room from those who make some
+        await rm(one.part, { force: true })
+        return fail('storage_full', {}, error)
+      })
       if (wrong !== undefined) {
         await rm(one.part, { force: true })
         refuseUpstream(file.path, wrong.fault, wrong.why)

@@ -1,24 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { APK_CASES, apkEntry } from '../../../test/support/closure-cases-apk.ts'
-import { relationsOf } from '../../formats/apk/index-relations.ts'
+import { apkCandidate } from '../../../test/support/apk-repository.ts'
+import { APK_CASES } from '../../../test/support/closure-cases-apk.ts'
 import { compareVersions } from '../../formats/apk/version.ts'
 import { apkResolver } from './apk.ts'
 import type { Candidate, Closure, Question } from './closure.ts'
 import { gather, rowsIn } from './prefetch.ts'
 import { createUniverse } from './universe.ts'
 
-function read(text: string, at: number, sourceKey = 's'): Candidate {
-  const fields = new Map(
-    apkEntry(text)
-      .split('\n')
-      .map(line => [line.charAt(0), line.slice(2)]),
-  )
-  const [name = '', version = ''] = [fields.get('P'), fields.get('V')]
-  const relations = relationsOf(fields)
-  return { id: `${sourceKey}-${at}`, name, version, arch: 'x86_64', size: 1000, sourceKey, relations }
-}
 const all = (texts: readonly string[], sourceKey?: string): Candidate[] =>
-  texts.map((text, at) => read(text, at, sourceKey))
+  texts.map((text, at) => apkCandidate(text, at, sourceKey))
 
 async function resolve(packages: readonly string[], root: string, more: Partial<Question> = {}): Promise<Closure> {
   const [name = '', version] = root.split('@')

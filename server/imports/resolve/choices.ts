@@ -28,11 +28,14 @@ export function createChoices(of: {
     if (!newest.has(name)) newest.set(name, universe.named(name).find(fits))
     return newest.get(name)
   }
-  const withoutReplaced = (found: readonly Candidate[]): Candidate[] =>
-    found.filter(one => !found.some(other => other !== one && rules.isReplacedBy?.(one, other) === true))
+  const isReplaced = (one: Candidate, found: readonly Candidate[]): boolean =>
+    found.some(other => other !== one && rules.isReplacedBy?.(one, other) === true)
   const meeting = (from: Universe, need: Relation): Candidate[] => {
     const found = from.offering(need.name).filter(one => fits(one) && offers(one, need, rules, arch))
-    return found.length < 2 ? found : withoutReplaced(found).sort((a, b) => rules.prefer(a, b, need))
+    if (found.length < 2) return found
+    const replaced = new Set(found.filter(one => isReplaced(one, found)))
+    const last = (one: Candidate): number => Number(replaced.has(one))
+    return found.sort((a, b) => last(a) - last(b) || rules.prefer(a, b, need))
   }
   /** The newest of each name that the client would look at. */
   const foremost = (found: readonly Candidate[]): Candidate[] => {
@@ -57,15 +60,17 @@ export function createChoices(of: {
     root({ name, version }) {
       const isAsked = (one: Candidate): boolean =>
         fits(one) && (version === undefined || rules.compareVersions(one.version, version) === 0)
-      const [here, there] = [published.named(name).find(isAsked), universe.named(name).find(isAsked)]
-      const best =
-        here !== undefined && (there === undefined || rules.compareVersions(here.version, there.version) >= 0)
-          ? here
-          : there
+      // of equal versions what is published comes first
+      const asked = [...published.named(name), ...universe.named(name)]
+        .filter(isAsked)
+        .sort((a, b) => rules.compareVersions(b.version, a.version))
+      const [best] = asked
       if (best !== undefined && version === undefined) {
         // what replaces a package comes in its place where it also provides its name
         const replacing = list([{ name }]).filter(other => rules.isReplacedBy?.(best, other) === true)
-        return replacing.length === 0 ? [best] : replacing
+        if (replacing.length > 0) return replacing
+        // libsolv goes back to an older version where the newest cannot be installed, apt does not
+        return rules.atOnce === true ? [...new Set(asked)] : [best]
       }
       if (best !== undefined) return [best]
       return version === undefined ? list([{ name }]) : []

@@ -79,10 +79,34 @@ export function createChosen(rules: Rules, arch: string): Chosen {
       case 'unless':
         // to libsolv it wants the second to be away
         return holds(second) ? third !== undefined && meets(third) : holds(first)
-      default: {
-        const candidates = first === undefined ? [] : relationsIn(first).flatMap(one => offered.get(one.name) ?? [])
-        return candidates.some(one => meetsAlone(one, need, alone))
-      }
+      default:
+        return candidatesFor(first).some(one => meetsAlone(one, need, alone))
+    }
+  }
+  const candidatesFor = (part: Operand | undefined): Candidate[] =>
+    part === undefined ? [] : relationsIn(part).flatMap(one => offered.get(one.name) ?? [])
+
+  /** Whether what `by` excludes is there. No package excludes itself, only what stands beside it. */
+  const isThere = (need: Need | Operand, by: Candidate): boolean => {
+    if (!isRich(need))
+      return ('name' in need ? [need] : need).some(one =>
+        offered.get(one.name)?.some(other => other !== by && alone(other, one)),
+      )
+    const [first, second] = need.of
+    switch (need.rich) {
+      case 'and':
+        return need.of.every(meets) && need.of.some(part => isThere(part, by))
+      case 'or':
+        return need.of.some(part => isThere(part, by))
+      case 'with':
+      case 'without':
+        return candidatesFor(first).some(one => one !== by && meetsAlone(one, need, alone))
+      case 'unless':
+        return first !== undefined && second !== undefined && need.of.length === 2 && !meets(second)
+          ? isThere(first, by)
+          : meets(need)
+      default:
+        return meets(need)
     }
   }
 
@@ -127,7 +151,7 @@ export function createChosen(rules: Rules, arch: string): Chosen {
     )
     if (all.length === 0) return undefined
     put(candidate)
-    const broken = all.find(({ excluded: { need } }) => meets(need))
+    const broken = all.find(({ by, excluded: { need } }) => isThere(need, by))
     cut(list.length - 1)
     return broken === undefined ? undefined : clashOf(candidate, broken.by, broken.excluded)
   }
@@ -170,7 +194,7 @@ export function createChosen(rules: Rules, arch: string): Chosen {
         return { package: label(candidate), excluded_by: label(other), relation: 'one version of a package at a time' }
       return excludes(candidate) ?? isExcluded(candidate) ?? isExcludedTogether(candidate)
     },
-    broken: () => rich.find(({ excluded: { need } }) => isConditional(need) && meets(need)),
+    broken: () => rich.find(({ by, excluded: { need } }) => isConditional(need) && isThere(need, by)),
     add: put,
     cut,
   }

@@ -26,8 +26,9 @@ export function findForced(root: Candidate, { choices, rules, arch, base }: Sear
     if (others.length === 0 || (byName && others.every(({ name }) => name === only.name))) forced.add(only)
     return true
   }
-  // several versions of one package are no choice that a client has, but a later need may ask for the older one
-  for (let [before, byName] = [0, false]; before !== forced.length || !byName;) {
+  // several versions of one package are no choice that apt has, but a later need may ask for the older one
+  const isLast = (byName: boolean): boolean => byName || rules.atOnce === true
+  for (let [before, byName] = [-1, false]; before !== forced.length || !isLast(byName);) {
     byName = before === forced.length
     before = forced.length
     for (let at = 0; at < forced.length; at++) {

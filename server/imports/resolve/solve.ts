@@ -6,6 +6,7 @@ import { explain, unknownRoot } from './explain.ts'
 import { findForced } from './forced.ts'
 import type { Rules } from './rules.ts'
 import { createSearch, type SearchSetup } from './search.ts'
+import { tryAll } from './try-all.ts'
 import { createUniverse } from './universe.ts'
 
 /** One root with all that it needs, as far as it goes. */
@@ -15,7 +16,10 @@ interface Solved {
   readonly conflicts: readonly Clash[]
 }
 
-/** In the client's order; with the packages that must come in any case known before where that runs into a conflict. */
+/**
+ * In the client's order; with the packages that must come in any case known before where that runs into a conflict;
+ * over every choice where the client does so.
+ */
 function solveStrictly(root: Candidate, setup: SearchSetup): Chosen | undefined {
   if (setup.rules.atOnce !== true) {
     const first = createSearch(setup)
@@ -24,7 +28,11 @@ function solveStrictly(root: Candidate, setup: SearchSetup): Chosen | undefined 
   const forced = findForced(root, setup)
   if (forced === undefined) return undefined
   const second = createSearch(setup, forced)
-  return second.mark(root) && second.settle() ? second.chosen : undefined
+  if (second.mark(root) && second.settle()) return second.chosen
+  if (setup.rules.atOnce !== true) return undefined
+  // libsolv finds a way where there is one
+  const third = createSearch(setup)
+  return tryAll(forced.list, third.chosen, setup) && third.settle() ? third.chosen : undefined
 }
 
 function solveRoot(options: readonly Candidate[], setup: SearchSetup): Solved {

@@ -2,9 +2,11 @@ import { relPath } from '../../core/identity.ts'
 import type { Repositories } from '../../core/repository.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
+import { getFormat } from '../../formats/index.ts'
 import { candidatesIn } from '../catalogue/candidates.ts'
 import type { Candidate } from '../resolve/closure.ts'
 import type { Source } from '../source.ts'
+import { listChanged } from './changed.ts'
 import type { CatalogueOf, Listed } from './plan.ts'
 
 interface Row {
@@ -77,6 +79,10 @@ export function createCatalogueOf({ db, repositories, listSources }: CatalogueDe
         [ids, [arch, ...neutral], names, essential, priorities],
       )
       return rows.map(({ name }) => name)
+    },
+    async changedOf({ codename, format }, names, sourceKey) {
+      const sources = (await sourcesOf(codename)).filter(({ key }) => sourceKey === undefined || key === sourceKey)
+      return listChanged(db, { codename, format: getFormat(format), sources: sources.map(({ id }) => id), names })
     },
     async codenamesOf(name) {
       const rows = await db.query<{ id: number }>(

@@ -10,6 +10,8 @@ export interface FetchOptions {
   readonly download: (item: Item) => Promise<string>
   /** Asked before each file, one after the other; once true, nothing more is fetched. */
   readonly isLeft: (item: Item) => Promise<boolean>
+  /** Whether a file that did not come is left for that, and all behind it. */
+  readonly isOver: (error: unknown) => boolean
   readonly signal: AbortSignal
 }
 
@@ -23,7 +25,7 @@ const BYTES = 2 ** 30
  */
 export async function* fetchAhead(
   items: readonly Item[],
-  { download, isLeft, signal }: FetchOptions,
+  { download, isLeft, isOver, signal }: FetchOptions,
 ): AsyncGenerator<FetchedItem> {
   const under: { readonly size: number; readonly work: Promise<FetchedItem> }[] = []
   let next = 0
@@ -36,6 +38,7 @@ export async function* fetchAhead(
       return { item, path: await download(item) }
     } catch (error) {
       signal.throwIfAborted()
+      if (isOver(error)) return { item, path: undefined, why: '', isLeft: true }
       if (!isRefusal(error)) throw error
       return { item, path: undefined, why: error.message }
     }

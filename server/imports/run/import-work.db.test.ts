@@ -54,7 +54,8 @@ async function begin(): Promise<void> {
         downloads.push(item.identity.name)
         await onDownload(item.identity.name)
         signal.throwIfAborted()
-        const path = join(folder, item.identity.name)
+        // two jobs fetch the same file beside each other
+        const path = join(folder, `${item.identity.name}-${downloads.length}`)
         await writeFile(path, files.get(item.identity.name) ?? Buffer.alloc(0))
         return path
       },
@@ -168,6 +169,19 @@ describe('an import', () => {
     const how = { distribution: repositories.get(CODENAME), from: 'upload', actor: { name: 'ada' } } as const
     await passGate(it.deps.gate, { file, format: deb, ...how }, never)
     expect(fates(await run())).toEqual(['aa already', 'bb added', 'cc added'])
+  })
+
+  test('that another one was faster with says that it was here already, and counts nothing twice', async () => {
+    plan = { packages: await chain(), unresolved: [] }
+    const orders = ['letters', 'numbers'].map(group => ({
+      ...{ kind: IMPORT_PACKAGES, request: { ...request, group }, target: group, codenames: [CODENAME], by: 'uma' },
+    }))
+    const jobs = await Promise.all(orders.map(order => worker.ask(order)))
+    const ends = await Promise.all(jobs.map(({ id }) => worker.ended(id, never)))
+    const told = ends.flatMap(({ result }) => fates(result as ImportResult))
+    expect(told.filter(one => one.endsWith(' added')).sort()).toEqual(['aa added', 'bb added', 'cc added'])
+    expect(told.filter(one => one.endsWith(' already')).sort()).toEqual(['aa already', 'bb already', 'cc already'])
+    expect(await it.rows()).toHaveLength(3)
   })
 
   test('holds what needs a held package, and says which', async () => {

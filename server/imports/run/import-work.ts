@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Actor } from '../../catalog/change.ts'
+import { MAKE_ROOM } from '../../core/disk.ts'
 import { fail, isRefusal } from '../../core/errors.ts'
 import { sha256, type Codename } from '../../core/identity.ts'
 import type { Imported, State } from '../../core/manifest.ts'
@@ -16,8 +17,10 @@ import { passGate, type Gate } from '../../pipeline/gate.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { Source } from '../source.ts'
 import { whyNot } from '../why-not.ts'
+import { sayChanged } from './changed.ts'
 import { fetchAhead, type FetchedItem } from './fetch-ahead.ts'
 import { endItem, insertItems, listItems, openGroup } from './items.ts'
+import { isNoRoom, sayNoRoom } from './no-room.ts'
 import { belowOf, lackOf } from './lack.ts'
 import type { Item, ItemState, Planned } from './planned.ts'
 import { sayOf, type End } from './said.ts'
@@ -44,8 +47,8 @@ export interface ImportRequest {
   readonly part_of?: string
 }
 
-/** The bound that an import came to before its end. */
-export type Bound = 'time' | 'disk'
+/** Why an import ended before its end. `disk` is the bound of the request, `out_of_space` that of the machine. */
+export type Bound = 'time' | 'disk' | 'out_of_space'
 
 /** What an import is going to do. */
 export interface ImportPlan {
@@ -88,10 +91,10 @@ export interface ImportDeps {
   readonly download: (source: Source, item: Item, options: DownloadOptions) => Promise<string>
   /** @throws import_no_room */
   readonly needRoom: (bytes: number) => Promise<void>
-  /** The bound of the request that the next file, of so many bytes, would exceed. */
+  /** The bound that the next file, of so many bytes, would exceed. */
   readonly boundOf: (request: Pick<ImportRequest, 'until' | 'free_gb'>, bytes: number) => Promise<Bound | undefined>
-  /** Asks for the publication that many packages owe together, now. */
-  readonly publish: (codename: Codename) => Promise<void>
+  /** Asks for the publication that many packages owe together, now, and waits for it a while, unless it is stopped. */
+  readonly publish: (codename: Codename, signal: AbortSignal) => Promise<void>
 }
 
 export interface DownloadOptions {
@@ -108,6 +111,12 @@ interface How {
   readonly heldFor: string | undefined
   readonly signal: AbortSignal
 }
+
+/** Of those that are through, as far as they came. */
+const bytesOf = (items: readonly Item[]): number =>
+  items
+    .filter(({ state }) => state !== 'waiting' && state !== 'upstream_changed')
+    .reduce((sum, { size }) => sum + size, 0)
 
 /** The tree follows this much later than the first package at most; at the end of the job it follows at once. */
 const PUBLISH_WITHIN_MS = 60_000
@@ -138,16 +147,20 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
         (await openGroup(tx, { name: request.group, codename, asked, by: run.by })) ??
         fail('import_group_elsewhere', { group: request.group, codename })
       await insertItems(tx, { groupId, jobId: run.id, format, codename }, plan.packages)
-      const totalBytes = plan.packages.reduce((sum, { size }) => sum + size, 0)
+      const coming = plan.packages.filter(({ changed }) => changed === undefined)
+      const staying = plan.packages.flatMap(one =>
+        one.changed === undefined ? [] : [sayOf(one, { state: 'upstream_changed', why: one.changed })],
+      )
       await run.step(
         {
           cursor: { planned: [...plan.unresolved] },
-          done: 0,
+          done: staying.length,
           total: plan.packages.length,
-          totalBytes,
+          totalBytes: coming.reduce((sum, { size }) => sum + size, 0),
           say: [
-            { level: 'info', message: `${plan.packages.length} packages come in.` },
+            { level: 'info', message: `${coming.length} packages come in.` },
             ...plan.unresolved.map(message => ({ level: 'warning' as const, message })),
+            ...staying,
           ],
         },
         tx,
@@ -190,22 +203,28 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
     )
     const { outcome, manifest } = changed
     if (outcome === 'already' && manifest.state === 'published')
-      // a run before this one may have admitted it and then been killed
-      return { state: manifest.from === `source:${item.sourceKey}` && manifest.by === actor.name ? 'added' : 'already' }
+      // a run of this job before this one may have admitted it and then been killed
+      return { state: manifest.by === actor.name && manifest.imported?.group === imported.group ? 'added' : 'already' }
     const state = STATE_OF[manifest.state]
     return state === 'added' ? { state } : { state, why: whyNot(manifest) }
   }
 
-  async function bring(fetched: FetchedItem, how: How): Promise<End> {
-    const { path } = fetched
+  /** @returns undefined where the disk has no room for it */
+  async function bring(fetched: FetchedItem, how: How): Promise<End | undefined> {
+    const { path, item } = fetched
     if (path === undefined) return { state: 'failed', why: fetched.why }
     try {
       return await admit({ ...fetched, path }, how)
     } catch (error) {
       how.signal.throwIfAborted()
+      if (isNoRoom(error)) return undefined
       if (!isRefusal(error)) throw error
-      if (['storage_full', 'uploads_stopped'].includes(error.code)) throw error
-      return { state: error.code === 'duplicate_conflict' ? 'upstream_changed' : 'failed', why: error.message }
+      if (error.code !== 'duplicate_conflict') return { state: 'failed', why: error.message }
+      const { existing_sha256: here, incoming_sha256: there } = error.facts
+      return {
+        state: 'upstream_changed',
+        why: sayChanged(item.sourceKey, { here: String(here), there: String(there) }),
+      }
     } finally {
       if (!how.signal.aborted) await rm(path, { force: true })
     }
@@ -222,7 +241,7 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
     const lackOfItem = lackOf(below, states)
     const waiting = items.filter(({ state }) => state === 'waiting')
     let done = items.length - waiting.length
-    let bytes = items.filter(({ state }) => state !== 'waiting').reduce((sum, { size }) => sum + size, 0)
+    let bytes = bytesOf(items)
     const sources = new Map<number, Source>()
     const ending = new Map<number, Promise<void>>()
 
@@ -235,10 +254,17 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
 
     async function end(item: Item, result: End): Promise<void> {
       states.set(item.seq, result.state)
-      await db.tx(async tx => {
-        await endItem(tx, item, result)
-        await run.step({ done: ++done, bytes: (bytes += item.size), say: [sayOf(item, result)] }, tx)
-      })
+      const step = { done: ++done, bytes: (bytes += item.size), say: [sayOf(item, result)] }
+      try {
+        await db.tx(async tx => {
+          await endItem(tx, item, result)
+          await run.step(step, tx)
+        })
+      } catch (error) {
+        // cancelled while it passed the gate: it is in all the same, and its group says so
+        if (run.signal.aborted) await endItem(db, item, result)
+        throw error
+      }
       failpoint('import:after-item')
     }
 
@@ -246,17 +272,23 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
     const fetched = fetchAhead(waiting, {
       download: async item => deps.download(await sourceOf(item), item, run),
       isLeft: async ({ size }) => (bound ??= await deps.boundOf(request, size)) !== undefined,
+      isOver: error => isNoRoom(error) && (bound = 'out_of_space') !== undefined,
       signal: run.signal,
     })
     async function take(one: FetchedItem): Promise<void> {
       const { item } = one
       if (one.isLeft === true) return
+      // a file that came while another one found no room
+      if (bound === 'out_of_space') return rm(one.path ?? '', { force: true })
       // what it needs is decided before it is, in a cycle something is first; what was asked for comes after all of it
       const needed = item.isRoot ? [...below(item)].map(({ seq }) => seq) : item.needs
       await Promise.all(needed.flatMap(seq => (seq < item.seq ? (ending.get(seq) ?? []) : [])))
       const imported: Imported = { method: METHOD_OF[sources.get(item.sourceId)?.kind ?? 'http'], group: request.group }
       const how = { actor, imported, heldFor: lackOfItem(item), signal: run.signal }
-      const work = bring(one, how).then(result => end(item, result))
+      const work = bring(one, how).then(async result => {
+        if (result === undefined) bound = 'out_of_space'
+        else await end(item, result)
+      })
       ending.set(item.seq, work)
       const settle = (): boolean => ending.delete(item.seq)
       work.then(settle, () => undefined)
@@ -266,6 +298,8 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
     try {
       for await (const one of fetched) await take(one)
       await Promise.all(ending.values())
+      if (bound === 'out_of_space')
+        await run.step({ say: [{ level: 'error', message: sayNoRoom(items.length - done, MAKE_ROOM) }] })
       return bound
     } finally {
       await Promise.allSettled(ending.values())
@@ -288,7 +322,7 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
       try {
         stopped = await importAll(run, items, { request, actor })
       } finally {
-        await deps.publish(request.codename as Codename)
+        await deps.publish(request.codename as Codename, run.signal)
       }
       const ended = await listItems(db, run.id)
       const counts = Object.fromEntries(
@@ -301,7 +335,7 @@ export function importWork(deps: ImportDeps): WorkKind<ImportRequest, { planned:
         group: request.group,
         distribution: request.codename,
         counts,
-        bytes: ended.filter(({ state }) => state !== 'waiting').reduce((sum, { size }) => sum + size, 0),
+        bytes: bytesOf(ended),
         ...(stopped === undefined ? {} : { stopped }),
         packages: ended.map(({ identity: { name, version, arch }, isRoot, state, why }) => ({
           ...{ name, version, arch },

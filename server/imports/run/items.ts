@@ -88,13 +88,16 @@ export async function insertItems(
     is_root: one.isRoot,
     needs: one.needs,
     lacks: one.lacks ?? null,
+    state: one.changed === undefined ? 'waiting' : 'upstream_changed',
+    why: one.changed ?? null,
   }))
   await tx.query(
     `insert into import_item (group_id, job_id, format, codename, seq, source_id, source_key, component, name, version, arch, path, size,
-      digests, control_sha1, is_root, needs, lacks)
-    select $1, $2, $3, $4, seq, source_id, source_key, component, name, version, arch, path, size, digests, control_sha1, is_root, needs, lacks
+      digests, control_sha1, is_root, needs, lacks, state, why, ended_at)
+    select $1, $2, $3, $4, seq, source_id, source_key, component, name, version, arch, path, size, digests, control_sha1, is_root, needs, lacks,
+      state, why, case when state <> 'waiting' then clock_timestamp() end
     from jsonb_to_recordset($5::jsonb) as r (seq integer, source_id integer, source_key text, component text, name text, version text,
-      arch text, path text, size bigint, digests jsonb, control_sha1 text, is_root boolean, needs integer[], lacks text)`,
+      arch text, path text, size bigint, digests jsonb, control_sha1 text, is_root boolean, needs integer[], lacks text, state text, why text)`,
     [groupId, jobId, format, codename, JSON.stringify(rows)],
   )
 }

@@ -41,6 +41,8 @@ export function lackOf(
     if (absent.length === 0) return undefined
     const names = absent.slice(0, MOST).map(named).join(', ')
     const more = absent.length > MOST ? ` and ${absent.length - MOST} more` : ''
-    return `It needs ${names}${more}, which ${absent.length === 1 ? 'is' : 'are'} not published here. Decide on ${absent.length === 1 ? 'it' : 'them'} first.`
+    return absent.length === 1
+      ? `It needs ${names}, which is not published here. Decide on it first.`
+      : `It needs ${names}${more}, which are not published here. Decide on them first.`
   }
 }

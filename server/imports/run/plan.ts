@@ -8,6 +8,7 @@ import type { Format } from '../../formats/format.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { Candidate, Closure, Resolver } from '../resolve/closure.ts'
 import { gather, type RowsOf } from '../resolve/prefetch.ts'
+import type { Changed } from './changed.ts'
 import { edgesOf } from './edges.ts'
 import type { ImportPlan, ImportRequest } from './import-work.ts'
 import type { Planned } from './planned.ts'
@@ -32,6 +33,8 @@ export interface CatalogueOf {
   filesOf(chosen: readonly Candidate[]): Promise<readonly Listed[]>
   /** The names of the packages that a base set begins with, as far as the sources list them. */
   baseOf(of: CatalogueScope, base: Resolver['base']): Promise<readonly string[]>
+  /** What is published under these names with other bytes than its sources list; one of them where a key is given. */
+  changedOf(of: CatalogueScope, names: readonly string[], sourceKey?: string): Promise<readonly Changed[]>
   /** The codenames whose sources list a package of this name. */
   codenamesOf(name: string): Promise<readonly string[]>
   /** Whether the sources of the distribution were ever read: `others`, those of other distributions alone. */
@@ -71,6 +74,8 @@ export interface Resolution {
   readonly needs: readonly (readonly number[])[]
   /** Packages of the closure that are published here already. */
   readonly published: readonly Candidate[]
+  /** Those of them that sources list with other bytes. They stay as they are. */
+  readonly changed: readonly Changed[]
 }
 
 export interface Planner {
@@ -95,6 +100,8 @@ export interface PlannerDeps {
 }
 
 const PUBLISHED = 'published:'
+const printOf = ({ name, version, arch }: Pick<Candidate, 'name' | 'version' | 'arch'>): string =>
+  `${name} ${version} ${arch}`
 const isPublished = ({ id }: Candidate): boolean => typeof id === 'string' && id.startsWith(PUBLISHED)
 
 /** Works out what an import brings. */
@@ -180,7 +187,26 @@ export function createPlanner(deps: PlannerDeps): Planner {
       packages: coming,
       needs: edgesOf(coming, formatOf(target.format)),
       published: closure.assumed.filter(isPublished),
+      changed: await changedAmong(closure.assumed.filter(isPublished), wish),
     }
+  }
+
+  /** What was asked for by name is compared with the source that it was asked from, the rest with all of them. */
+  async function changedAmong(
+    published: readonly Candidate[],
+    { target, packages, sourceKey }: Wish,
+  ): Promise<readonly Changed[]> {
+    const ids = new Set(published.map(printOf))
+    const isAsked = ({ name }: Pick<Candidate, 'name'>): boolean =>
+      sourceKey !== undefined && packages.some(asked => asked.name === name)
+    const names = (asked: boolean): string[] => [
+      ...new Set(published.filter(one => isAsked(one) === asked).map(({ name }) => name)),
+    ]
+    const [own, others] = await Promise.all([
+      names(true).length === 0 ? [] : catalogue.changedOf(target, names(true), sourceKey),
+      names(false).length === 0 ? [] : catalogue.changedOf(target, names(false)),
+    ])
+    return [...own, ...others].filter(one => ids.has(printOf(one)))
   }
 
   return {
@@ -202,7 +228,7 @@ export function createPlanner(deps: PlannerDeps): Planner {
     heldFor: catalogue.heldFor,
     async plan(request, signal) {
       const { state, codename, format } = repositories.seenBy(ALL_SEEING).get(request.codename)
-      const { closure, packages, needs } = await resolve(
+      const resolution = await resolve(
         {
           packages: request.packages,
           target: { state, codename, format, arch: request.arch },
@@ -212,8 +238,9 @@ export function createPlanner(deps: PlannerDeps): Planner {
         },
         signal,
       )
+      const { closure } = resolution
       return {
-        packages: plannedOf(format, { closure, packages, needs }),
+        packages: plannedOf(format, resolution),
         unresolved: [
           ...closure.unresolved.map(({ needed_by: by, group, reason }) => `${by} needs ${group}: ${reason}`),
           ...closure.conflicts.map(
@@ -233,10 +260,18 @@ function baseFor({ base, base_of: of }: { base: BaseWord; base_of: string }, cod
 
 function plannedOf(
   format: FormatId,
-  { closure, packages, needs }: Pick<Resolution, 'closure' | 'packages' | 'needs'>,
+  { closure, packages, needs, changed }: Pick<Resolution, 'closure' | 'packages' | 'needs' | 'changed'>,
 ): Planned[] {
   const roots = new Set(closure.roots.map(root => root.package?.id))
-  return packages.map((one, at) => {
+  const asked = new Set(closure.roots.flatMap(root => (root.package === undefined ? [] : [printOf(root.package)])))
+  const staying = changed.map(({ name, version, arch, said, ...place }): Planned => ({
+    ...place,
+    identity: { format, name, version, arch },
+    isRoot: asked.has(`${name} ${version} ${arch}`),
+    needs: [],
+    changed: said,
+  }))
+  const coming = packages.map((one, at): Planned => {
     const label = `${one.name} ${one.version}`
     const lacks = closure.unresolved.find(({ needed_by: by }) => by === label)
     return {
@@ -253,4 +288,6 @@ function plannedOf(
       ...(lacks === undefined ? {} : { lacks: `It needs ${lacks.group}, and ${lacks.reason}` }),
     }
   })
+  // behind the others, whose places are told by number
+  return [...coming, ...staying]
 }

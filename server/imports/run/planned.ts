@@ -29,6 +29,8 @@ export interface Planned {
   readonly needs: readonly number[]
   /** A need of it that nothing meets, in one sentence. */
   readonly lacks?: string
+  /** It is published here with other bytes, so it does not come: what that means, in sentences. */
+  readonly changed?: string
 }
 
 /** A planned package of a job, as it is kept. */

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDb, type TestDb } from '../../../test/support/postgres.ts'
 import { createApkKey, createVendorKey } from '../../../test/support/upstream/key.ts'
-import { createKeyStore, warnOfKeys, type KeyStore } from './key-store.ts'
+import { createKeyStore, type KeyStore } from './key-store.ts'
+import { warnOfKeys } from './key-warnings.ts'
 import { VENDOR_KEYS } from './vendors.ts'
 
 const DAY = 86_400_000

@@ -15,7 +15,7 @@ const WHAT: Readonly<Record<SyncState, string>> = {
   clock_suspect: 'Many sources say that their data have ended or not begun',
   mirror_syncing: 'Its index is not the one that its root names',
   damaged: 'Its files are not what it says they are',
-  unreachable: 'It gave no usable answer',
+  unreachable: 'No usable answer came from it',
   gone: 'For three days it has answered that there is nothing',
   refused: 'No request is sent there',
   error: 'The synchronisation failed here, not there',

@@ -36,8 +36,8 @@ function reportOf(answer: Answer, isLater: boolean): Report {
         verdict: 'unavailable',
         said:
           answer.isSetUp && answer.why !== undefined
-            ? `${antivirusSilence(true).slice(0, -1)}: ${answer.why}.`
-            : antivirusSilence(answer.isSetUp),
+            ? `${antivirusSilence('no_answer').slice(0, -1)}: ${answer.why}.`
+            : antivirusSilence(answer.isSetUp ? 'no_answer' : 'not_set_up'),
       }
   }
 }

@@ -92,7 +92,10 @@ export function dependenciesStep(db: Queryable): Step {
         outcome: 'warned',
         verdict: 'missing',
         missing,
-        said: `${missing.length} of ${about.depends.length} needs are not served here. The distribution's own archive must have them.`,
+        said:
+          about.depends.length === 1
+            ? "The one package that it needs is not served here. The distribution's own archive must have it."
+            : `${missing.length} of ${about.depends.length} needs are not served here. The distribution's own archive must have them.`,
       }
     },
   }

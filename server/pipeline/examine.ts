@@ -6,7 +6,8 @@ import type { Step, Subject } from './subject.ts'
 export type Decide = (reports: readonly Report[]) => Verdict
 
 /**
- * Runs the steps in order, yields each report, returns the verdict. Stops at the first `failed`. Writes nothing.
+ * Runs the steps in order, yields each report with the time that its step took, returns the verdict. Stops at the first
+ * `failed`. Writes nothing.
  * Each step starts when its report is asked for, so a reader that stops reading stops the work.
  * @throws what a step throws: bad_package, digest_mismatch, and the signal's reason once it is aborted
  */
@@ -17,7 +18,9 @@ export async function* examine(
   const reports: Report[] = []
   for (const step of run.steps) {
     run.signal.throwIfAborted()
-    const report = await step.run(run.subject, run.signal)
+    const started = performance.now()
+    const told = await step.run(run.subject, run.signal)
+    const report: Report = { ...told, took_ms: Math.round(performance.now() - started) }
     if (saysNothing(report)) continue
     reports.push(report)
     yield report

@@ -119,7 +119,10 @@ export function signatureStep(keyring: Pick<Keyring, 'keys' | 'signer'>, keys: P
         step: 'signature',
         outcome: 'ok',
         verdict: 'signed',
-        said: `The package carries no signature of its own. The index is signed${key === undefined ? '' : ` by ${key.fingerprint}`}.`,
+        said:
+          key === undefined
+            ? 'The package carries no signature of its own. The index is signed.'
+            : `The package carries no signature of its own. The index is signed by ${key.fingerprint}.`,
       }
     },
   }

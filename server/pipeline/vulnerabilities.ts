@@ -64,7 +64,7 @@ function found(
 ): Report {
   const open = again === undefined ? findings : findings.filter(finding => !again.isAccepted(finding))
   const accepted = findings.length === open.length ? '' : ` ${findings.length - open.length} accepted.`
-  const said = `${sayMalicious(open)}${findings.length === 1 ? '1 known vulnerability' : `${findings.length} known vulnerabilities`}: ${count(findings)}.${accepted}`
+  const said = `${sayMalicious(open)}${findings.length === 1 ? `1 known vulnerability: ${count(findings)}.` : `${findings.length} known vulnerabilities: ${count(findings)}.`}${accepted}`
   const base = { step: 'vulnerabilities', verdict: 'findings', findings } as const
   const policy = policyOf(settings)
   const action = hardestAction(open, policy)

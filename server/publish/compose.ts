@@ -7,6 +7,7 @@ import type { Leadership } from '../db/leadership.ts'
 import { getFormat } from '../formats/index.ts'
 import type { Arrivals } from '../lib/arrivals.ts'
 import type { Log } from '../lib/log.ts'
+import type { Audit } from '../record/audit.ts'
 import type { Events } from '../record/events.ts'
 import { chooseExternalWriter } from './external-writer.ts'
 import { createPublisher, type Publication, type Publisher, type PublisherDeps } from './publisher.ts'
@@ -14,6 +15,7 @@ import { createPublisher, type Publication, type Publisher, type PublisherDeps }
 export interface PublishNeeds extends Pick<PublisherDeps, 'db' | 'layout' | 'repositories' | 'keyring' | 'clock'> {
   readonly leadership: Leadership
   readonly events: Pick<Events, 'emit'>
+  readonly audit: Pick<Audit, 'owe'>
   readonly log: Log
   /** The packages that are in the gate now. */
   readonly arrivals: Pick<Arrivals, 'quiet'>
@@ -102,7 +104,7 @@ const RELINK_FOR_MS = 10 * 60_000
 
 /** The publisher of every distribution, with its debts and the removal of old files. */
 export function composePublish(needs: PublishNeeds): PublishPart {
-  const { db, layout, repositories, keyring, clock, fixes, aptPublisher, arrivals, leadership, log } = needs
+  const { db, layout, repositories, keyring, clock, fixes, aptPublisher, arrivals, leadership, audit, log } = needs
   const publisher = createPublisher({
     db,
     layout,
@@ -112,6 +114,14 @@ export function composePublish(needs: PublishNeeds): PublishPart {
     repositories,
     leadership,
     onPublished: tellPublished(needs),
+    onFirst: (tx, codename) =>
+      audit.owe(tx, {
+        action: 'INIT_DISTS',
+        result: 'SUCCESS',
+        user: 'system',
+        distribution: codename,
+        facts: { kind: 'distributions.set_up', distributions: [codename], by_package: true },
+      }),
     fixes,
     documents: createDocumentFiles(layout),
     ...chooseExternalWriter(aptPublisher, { layout, repositories }),

@@ -23,6 +23,7 @@ import { createShardCache, type ShardCache } from './shard-cache.ts'
 import { readState, stateFile, writeState, type GenerationState, type UnlistedFile } from './state.ts'
 import {
   everyFile,
+  isSetUp,
   lastGeneration,
   markAllDirty,
   readFrozen,
@@ -43,6 +44,8 @@ export interface MakerDeps {
   readonly keep?: () => Keep
   /** Absent: nobody else publishes. */
   readonly leadership?: Pick<Leadership, 'epoch' | 'assert' | 'fence' | 'check'>
+  /** Heard in the transaction of the first publication of a distribution that nobody set up: a package did. */
+  readonly onFirst?: (tx: Tx, codename: Codename) => Promise<void>
   /** The external writer of a distribution's indexes, if any. */
   readonly foreign?: (distribution: Distribution) => ForeignIndexes | undefined
 }
@@ -142,6 +145,7 @@ export function createMaker({
   keep = () => KEEP,
   leadership = createSoleLeadership(),
   foreign,
+  onFirst,
 }: MakerDeps): Maker {
   const joiner = createJoiner()
   const cache = createShardCache(layout, joiner)
@@ -256,6 +260,7 @@ export function createMaker({
     await db.tx(async tx => {
       await leadership.fence(tx)
       await record(tx, n, until)
+      if (live === undefined && !(await isSetUp(tx, codename))) await onFirst?.(tx, codename)
       await recordGeneration(tx, { codename, n, at, packages: entries, bytes })
     })
     return { codename, n, packages: entries, bytes, ms: Math.round(performance.now() - started) }

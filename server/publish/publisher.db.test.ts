@@ -107,6 +107,24 @@ describe('a publication', () => {
     expect(await publisher.publish(JAMMY)).toBeUndefined()
   })
 
+  test('tells once of a distribution that a package sets up, and never of one that an admin set up', async () => {
+    const told: string[] = []
+    await publisher.close()
+    publisher = createPublisher({
+      ...{ db: stock.db, layout: stock.layout, keyring, clock: stock.clock, formats: getFormat, repositories },
+      onFirst: async (_, codename) => void told.push(codename),
+    })
+    await stock.db.query(`insert into distribution (codename) values ('noble')`)
+    await stock.db.query(`insert into publish_dirty (codename, name) values ('noble', '')`)
+    await publisher.publish('noble' as Codename)
+    expect(told).toEqual([])
+    await stock.put({ name: 'first' })
+    await publisher.publish(JAMMY)
+    await stock.put({ name: 'second' })
+    await publisher.publish(JAMMY)
+    expect(told).toEqual([JAMMY])
+  })
+
   test(
     'names every published package once, in three forms of one content, signed, with its bytes beside it',
     { timeout: 120_000 },

@@ -28,6 +28,15 @@ export async function wasPublished(db: Queryable, codename: Codename): Promise<b
   return (await db.first('select 1 from generation where codename = $1 limit 1', [codename])) !== undefined
 }
 
+/** Whether an admin set this distribution up, or a tree of it was ever published. */
+export async function isSetUp(db: Queryable, codename: Codename): Promise<boolean> {
+  const row = await db.first(
+    'select 1 from distribution where codename = $1 union all select 1 from generation where codename = $1 limit 1',
+    [codename],
+  )
+  return row !== undefined
+}
+
 /** Exactly the marks that were read: a range would also take one that was committed meanwhile with a lower number. */
 export async function clearDirty(tx: Tx, seqs: readonly number[]): Promise<void> {
   if (seqs.length > 0) await tx.query('delete from publish_dirty where seq = any($1::bigint[])', [seqs])

@@ -19,6 +19,7 @@ import type { Step } from '../pipeline/subject.ts'
 import type { Enrich } from '../pipeline/vulnerabilities.ts'
 import type { Metrics } from '../record/metrics.ts'
 import type { Settings } from '../settings/store.ts'
+import { createBulk, type Bulk } from './bulk/bulk.ts'
 import { createSlaWatch, type SlaWatch } from './deadlines.ts'
 import { createDecisions, type Decisions } from './decisions.ts'
 import { createEnrichment } from './enrich.ts'
@@ -52,6 +53,8 @@ export interface ReviewPart extends Part {
   /** `soon()` is for engines whose data have changed. */
   readonly rematch: Rematch
   readonly decisions: Decisions
+  /** Decisions about many packages at once. */
+  readonly bulk: Bulk
   readonly sla: SlaWatch
   readonly supplierVex: SupplierVex
   /** Reads and judges what a served package carries, where nobody has. May hold it for review. */
@@ -71,7 +74,7 @@ const daily = (hour: number, minute: number): string => `${minute} ${hour} * * *
 
 function reviewJobs(
   needs: ReviewNeeds,
-  { sla, rematch, unread }: Pick<ReviewPart, 'sla' | 'rematch'> & { readonly unread: Unread },
+  { sla, rematch, unread, bulk }: Pick<ReviewPart, 'sla' | 'rematch' | 'bulk'> & { readonly unread: Unread },
 ): Job[] {
   const { db, catalog, settings, clock, log, enrich } = needs
   const enrichment = createEnrichment({ db, catalog, enrich, policy: () => policyOf(settings.now()) })
@@ -98,6 +101,12 @@ function reviewJobs(
       run: async () => {
         await reopenExpired({ db, catalog, settings, clock })
       },
+    },
+    {
+      id: 'selections',
+      name: 'Remove selections of packages that were not decided on',
+      when: () => '25 * * * *',
+      run: () => bulk.clean(),
     },
     {
       id: 'rematch',
@@ -151,20 +160,23 @@ export function composeReview(needs: ReviewNeeds): ReviewPart {
     contents,
     look: (known, signal) => rescans.rematch(known, signal, READING),
   })
+  const decisions = createDecisions({ db, catalog, settings })
+  const bulk = createBulk({ db, jobs, settings, clock, decisions })
   const sla = createSlaWatch({ db, outbox, notices, settings, clock })
   return {
     rescans,
     rematch,
     sla,
-    decisions: createDecisions({ db, catalog, settings }),
+    decisions,
+    bulk,
     supplierVex: createSupplierVex({ db, catalog, settings, contents, repositories, formats: getFormat }),
     async readUnread(ref) {
       const known = await catalog.find(ALL_SEEING, ref)
       if (known === undefined || !isServed(known.state) || (await contents.known(known)) !== undefined) return
       await rescans.rematch(known, stopping.signal, READING)
     },
-    jobs: reviewJobs(needs, { sla, rematch, unread }),
-    work: [rematch.work, unread.work],
+    jobs: reviewJobs(needs, { sla, rematch, unread, bulk }),
+    work: [rematch.work, unread.work, bulk.work],
     stop: () => stopping.abort(new Error('the service stops')),
   }
 }

@@ -1,25 +1,48 @@
 import type { Catalog } from '../catalog/catalog.ts'
-import type { Actor, Changed, Judgement } from '../catalog/change.ts'
+import type { Actor, Changed, Judgement, Review, Within } from '../catalog/change.ts'
 import { fail } from '../core/errors.ts'
 import type { Iso, PackageRef } from '../core/identity.ts'
 import { transition, type Decision, type Manifest, type State } from '../core/manifest.ts'
 import { dueAt, isNamed, reconsider, slaDays } from '../core/review.ts'
 import { policyOf } from '../core/policy.ts'
 import type { Queryable } from '../db/db.ts'
+import type { Outcome } from '../lib/groups.ts'
 import type { AuditFacts, DecidedFact } from '../record/audit-facts.ts'
 import type { Settings } from '../settings/store.ts'
 import { DECISIONS, type RequestedDecision } from './requested-decision.ts'
 import type { Found } from './find-version.ts'
-import { needFourEyes } from './four-eyes.ts'
+import { namesOfPerson, needFourEyes } from './four-eyes.ts'
 
 export interface Decided {
   readonly decisions: readonly Decision[]
   readonly changed: Changed
 }
 
+/** A waiting package as it was seen by whoever decides on many. */
+export interface Seen {
+  readonly ref: PackageRef
+  /** Who uploaded it. */
+  readonly by: string
+  /** When it had been changed last. If anything changed since, the decision is refused. */
+  readonly seenAt: Iso
+  /** How much later its tree may follow, in ms; absent: at once. */
+  readonly publishWithinMs?: number
+}
+
+/** Who decides on many, and what is written in the same transaction. */
+export interface Together {
+  readonly actor: Actor
+  readonly within: Within
+}
+
 export interface Decisions {
   /** @throws four_eyes, already_decided, not_possible, finding_not_found, version_not_found */
   decide(found: Found, said: RequestedDecision, actor: Actor): Promise<Decided>
+  /**
+   * One decision about many packages that wait, in one transaction with what `within` writes.
+   * @returns an outcome for each, in their order: what `decide` throws concerns one. @throws what concerns all
+   */
+  decideAll(many: readonly Seen[], said: RequestedDecision, how: Together): Promise<readonly Outcome<Changed>[]>
   /** Assigns a held package to a reviewer, or removes the assignment. @throws bad_assignee, not_possible */
   assign(found: Found, username: string | undefined, actor: Actor): Promise<Changed>
   /** Takes a package out of its distribution at once. @throws not_possible */
@@ -28,7 +51,7 @@ export interface Decisions {
 
 export interface DecisionDeps {
   readonly db: Queryable
-  readonly catalog: Pick<Catalog, 'change'>
+  readonly catalog: Pick<Catalog, 'change' | 'reviewAll'>
   readonly settings: Pick<Settings, 'now'>
 }
 
@@ -36,7 +59,11 @@ const withoutStanding = ({ decision: _, ...rest }: Manifest): Manifest => rest
 const lastWord = (manifest: Manifest): Decision | undefined => manifest.review?.history?.at(-1) ?? manifest.decision
 
 /** Refuses a decision when somebody else decided since the reviewer looked. */
-function refuseStale(before: Manifest, found: Found, { seenAt, arrivedAt }: RequestedDecision): void {
+function refuseStale(
+  before: Manifest,
+  found: Pick<Found, 'state'>,
+  { seenAt, arrivedAt }: Pick<RequestedDecision, 'seenAt' | 'arrivedAt'>,
+): void {
   const last = lastWord(before)
   const isStale =
     before.state !== found.state ||
@@ -147,6 +174,27 @@ export function createDecisions({ db, catalog, settings }: DecisionDeps): Decisi
         return judge(before, now, made)
       })
       return { decisions: made, changed }
+    },
+    async decideAll(many, said, { actor, within }) {
+      const { cve_policy, review: rules } = settings.now()
+      const mustBeTwo = rules.four_eyes && DECISIONS[said.decision] === 'approve'
+      const uploaders = [...new Set(many.map(({ by }) => by))]
+      const own = mustBeTwo ? await namesOfPerson(db, uploaders, actor.name) : new Set<string>()
+      const changes = many.map(({ ref, seenAt, publishWithinMs }): Review => ({
+        kind: 'review',
+        ref,
+        ...(publishWithinMs === undefined ? {} : { publishWithinMs }),
+        judge: (before, now) => {
+          refuseStale(before, { state: 'pending_review' }, { ...said, seenAt })
+          if (own.has(before.by)) fail('four_eyes', { name: ref.name, version: ref.version })
+          return judge(
+            before,
+            now,
+            decisionsOf(before, said, { by: actor.name, at: now, due: dueAt(before, slaDays(cve_policy), now) }),
+          )
+        },
+      }))
+      return catalog.reviewAll(changes, actor, within)
     },
     async assign({ ref }, username, actor) {
       if (username !== undefined) await checkAssignee(username)

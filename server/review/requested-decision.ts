@@ -44,8 +44,15 @@ const KNOWN = Object.keys(DECISIONS).join(', ')
 // one visible character: no blank, control or format character, nor one without a shape (zero-width space, filler)
 const VISIBLE = /[^\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u
 
-/** The value of either form. An answer sent back has both; they must agree. */
-function readDecision({ decision, action }: DecisionBody): string {
+/**
+ * The value of either form. An answer sent back has both; they must agree.
+ * @param cves  what the decision is about; none means the version
+ * @throws missing_decision, bad_decision
+ */
+export function readDecision(
+  { decision, action }: Pick<DecisionBody, 'decision' | 'action'>,
+  cves: readonly string[],
+): string {
   for (const [field, word] of Object.entries({ decision, action })) {
     if (word !== undefined && !Object.hasOwn(DECISIONS, word))
       fail('bad_decision', { field, why: `It is one of ${KNOWN}` })
@@ -53,6 +60,8 @@ function readDecision({ decision, action }: DecisionBody): string {
   const word = decision ?? action ?? fail('missing_decision', { decisions: KNOWN, field: 'decision' })
   if (action !== undefined && DECISIONS[action] !== DECISIONS[word])
     fail('bad_decision', { field: 'action', why: 'It says the opposite of decision. Send one of the two' })
+  if (word === 'false_positive' && cves.length === 0)
+    fail('bad_decision', { field: 'cves', why: 'It names the findings that are wrong' })
   return word
 }
 
@@ -61,14 +70,12 @@ function readDecision({ decision, action }: DecisionBody): string {
  * @throws missing_decision, bad_decision, missing_justification, bad_expiry
  */
 export function readRequestedDecision(body: DecisionBody, now: Date): RequestedDecision {
-  const decision = readDecision(body)
+  const cves = [...(body.cve === undefined ? [] : [body.cve]), ...(body.cves ?? [])]
+  const decision = readDecision(body, cves)
   const justification =
     [body.justification, body.comment].map(text => text?.trim() ?? '').find(text => VISIBLE.test(text)) ??
     fail('missing_justification', { field: 'justification' })
   const expiresAt = readExpiry(body, now)
-  const cves = [...(body.cve === undefined ? [] : [body.cve]), ...(body.cves ?? [])]
-  if (decision === 'false_positive' && cves.length === 0)
-    fail('bad_decision', { field: 'cves', why: 'It names the findings that are wrong' })
   if (expiresAt !== undefined && DECISIONS[decision] === 'reject')
     fail('bad_expiry', { field: 'expires_at', why: 'a refusal does not end; leave it out' })
   return {

@@ -27,6 +27,8 @@ import {
   WhereQuery,
 } from '../../review/schemas.ts'
 import type { SlaCheck } from '../../review/deadlines.ts'
+import type { ManyPreview } from '../../review/bulk/preview.ts'
+import { DecideMany, ManyPreviewSchema, PreviewMany, SentSchema } from './many-schemas.ts'
 import type { Refused } from './several.ts'
 
 const Word = Type.Optional(Type.String({ maxLength: 100 }))
@@ -59,7 +61,8 @@ interface QuarantinedView extends MovedView {
   readonly package: string
   readonly message: string
 }
-interface RescannedView extends MovedView {
+/** What a scan of one package found, and what became of it. */
+export interface RescannedView extends MovedView {
   readonly cve_scan: string
   readonly said: string
   readonly findings: number
@@ -84,6 +87,8 @@ const IN_SEVERAL =
 export interface ReviewQueue extends Numbers {
   readonly blocked_count: number
   readonly review_count: number
+  /** What the console asks of a reason. */
+  readonly min_reason_chars: number
   readonly packages: Page<ReviewItem>
 }
 
@@ -135,10 +140,41 @@ export const review = contract({
       Type.Object({
         blocked_count: Type.Integer(),
         review_count: Type.Integer(),
+        min_reason_chars: Type.Integer(),
         packages: pageSchema<ReviewItem>(ReviewItemSchema),
         ...PAGE,
       }),
     ),
+  },
+  'POST /security/review-queue/preview': {
+    summary: 'Shows what a decision about many held packages would do, and keeps the selection for an hour.',
+    details:
+      '`filter` means every package that matches it, on all pages; `packages` names them. The selection keeps each as it was seen: what is changed afterwards is left out. `remarked` ones are published only when `confirmed` has their `key`.',
+    access: 'maintainer+',
+    scoped: 'distribution',
+    body: PreviewMany,
+    fails: ['missing_decision', 'bad_decision', 'too_many_selected'],
+    reply: Type.Unsafe<ManyPreview>(ManyPreviewSchema),
+  },
+  'POST /security/review-queue/decide': {
+    summary: 'Decides on a selection as one job, which waits first: cancelled before `begins_at`, nothing is decided.',
+    details:
+      'The reason has at least `review.min_reason_chars` characters. Its log has a line for each package; its result says which were left out, and why.',
+    access: 'maintainer+',
+    scoped: 'distribution',
+    status: 202,
+    body: DecideMany,
+    fails: [
+      'missing_decision',
+      'bad_decision',
+      'missing_justification',
+      'short_justification',
+      'bad_expiry',
+      'selection_not_found',
+      'selection_used',
+      'nothing_selected',
+    ],
+    reply: SentSchema,
   },
   'GET /security/packages/{name}/{version}/decision': {
     summary: 'Shows the decision on a version, its deadline, its acceptances and all earlier decisions.',

@@ -1,29 +1,32 @@
 import type { Catalog } from '../../catalog/catalog.ts'
-import type { Changed } from '../../catalog/change.ts'
 import { numbersOf, pagingOf } from '../../catalog/page.ts'
 import { countStates } from '../../catalog/queries/counts.ts'
 import { namedVersion } from '../../catalog/view.ts'
 import type { Principal } from '../../core/access.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
 import type { Named } from '../../core/identity.ts'
-import { NOT_YET_INDEXED, whatClientsSee, type State } from '../../core/manifest.ts'
 import { asSeenBy, type Repositories } from '../../core/repository.ts'
 import { policyOf } from '../../core/policy.ts'
 import { slaDays } from '../../core/review.ts'
 import type { Viewer } from '../../core/viewer.ts'
+import type { Jobs } from '../../core/work.ts'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { SlaWatch } from '../../review/deadlines.ts'
-import { readRequestedDecision } from '../../review/requested-decision.ts'
+import { readDecision, readRequestedDecision } from '../../review/requested-decision.ts'
+import type { Bulk } from '../../review/bulk/bulk.ts'
 import type { Decisions } from '../../review/decisions.ts'
 import { readVersion, versionPlaceOf, type Found } from '../../review/find-version.ts'
 import { decisionView, listDecisions } from '../../review/history.ts'
 import { listReviews } from '../../review/queue.ts'
-import type { Rescans } from '../../review/rescan.ts'
+import { RESCAN, type RescanRequest } from '../../review/rescan-request.ts'
 import { versionDecision } from '../../review/version-view.ts'
 import type { Settings } from '../../settings/store.ts'
+import { answerOf } from '../../work/answer.ts'
 import type { DecisionPage, review } from './contract.ts'
-import { actOnEach, asksForAll, targetsOf, type Every, type Some } from './several.ts'
+import { movedView } from './moved-view.ts'
+import type { RescanResult } from './rescan-work.ts'
+import { actOnEach, asksForAll, some, targetsOf, type Every, type Some } from './several.ts'
 
 export interface ReviewHandlerDeps {
   readonly db: Db
@@ -32,11 +35,10 @@ export interface ReviewHandlerDeps {
   readonly settings: Pick<Settings, 'now'>
   readonly clock: Clock
   readonly decisions: Decisions
-  readonly rescans: Pick<Rescans, 'rescan'>
+  readonly bulk: Pick<Bulk, 'preview' | 'send'>
+  readonly worker: Jobs
   readonly sla: SlaWatch
 }
-
-const FOLLOW_MS = 30_000
 
 /** At once, so that all wait for their trees together. */
 const allOf = <T, U>([first, ...others]: Some<T>, view: (one: T) => Promise<U>): Promise<Some<U>> =>
@@ -63,19 +65,6 @@ const targets = (
 ): Promise<Some<Found>> =>
   targetsOf(asSeenBy(deps, viewer), versionPlaceOf(params, query, body), { who, viewer, all: asksForAll(query, body) })
 
-/** Waits until clients see it; the decision stands in any case. */
-async function movedView(changed: Changed, before: State) {
-  const indexed = await changed.settled(FOLLOW_MS).catch(() => false)
-  const { state } = changed.manifest
-  return {
-    ...namedVersion(changed.manifest),
-    previous_status: before,
-    published: indexed && state === 'published',
-    publication: state === 'published' && !indexed ? NOT_YET_INDEXED : whatClientsSee(state),
-    updated_at: changed.manifest.changed_at,
-  }
-}
-
 const printNamed = ({ name, version, distribution }: Named): string => `${name} ${version} in ${distribution}`
 
 async function decisionPage(...asked: Parameters<typeof listDecisions>): Promise<DecisionPage> {
@@ -96,7 +85,27 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
     })
     const [packages, states] = await Promise.all([asked, countStates(db, viewer)])
     const { pending_review: review_count, quarantined: blocked_count } = states
-    return { ...numbersOf(packages), blocked_count, review_count, packages }
+    const { min_reason_chars } = settings.now().review
+    return { ...numbersOf(packages), blocked_count, review_count, min_reason_chars, packages }
+  },
+  'POST /security/review-queue/preview': ({ bulk }, { body, who, viewer }) => {
+    const { packages, filter: { assigned_to: assignedTo, ...filter } = {} } = body
+    const decision = readDecision(body, [])
+    return bulk.preview(
+      { decision, ...(packages === undefined ? { filter: { ...filter, assignedTo } } : { packages }) },
+      { who, viewer },
+    )
+  },
+  'POST /security/review-queue/decide': async ({ bulk, clock }, { body, who, viewer, raw }) => {
+    const { selection, confirmed = [] } = body
+    const said = readRequestedDecision(body, clock.now())
+    const { job, beginsAt, total } = await bulk.send({ selection, said, confirmed, ip: raw.clientIp }, { who, viewer })
+    return {
+      job_id: job,
+      begins_at: beginsAt,
+      total,
+      message: `Begins at ${beginsAt}. Cancelled before, nothing is decided.`,
+    }
   },
   'GET /security/packages/{name}/{version}/decision': async (deps, { params, query, viewer }) => {
     const { manifest, others } = await readVersion(asSeenBy(deps, viewer), viewer, versionPlaceOf(params, query))
@@ -151,19 +160,23 @@ export const reviewHandlers: Handlers<typeof review, ReviewHandlerDeps> = {
   },
   'POST /security/packages/{name}/{version}/rescan': async (deps, input) => {
     const { who, viewer, raw } = input
-    const { done, errors } = await actOnEach(await targets(deps, input), ({ ref }) =>
-      deps.rescans.rescan({ ref, viewer }, actorOf(who, raw), raw.signal),
+    const refs = (await targets(deps, input)).map(({ ref }) => ref)
+    const request: RescanRequest = { refs, viewer, ip: raw.clientIp }
+    const result = await answerOf<RescanResult>(
+      deps.worker,
+      {
+        kind: RESCAN,
+        // two scans of one version never run beside each other
+        target: `${input.params.name} ${input.params.version}`,
+        request: { ...request },
+        codenames: [...new Set(refs.map(({ codename }) => codename))],
+        by: who.name,
+        requestId: raw.requestId,
+      },
+      raw.signal,
     )
-    const packages = await allOf(done, async ({ changed, before, report, fresh, gone }) => ({
-      ...(await movedView(changed, before)),
-      cve_scan: report.verdict,
-      said: report.said,
-      findings: changed.manifest.findings.length,
-      severity: changed.manifest.worst ?? null,
-      new: [...fresh],
-      gone: [...gone],
-    }))
-    return { ...packages[0], packages, errors }
+    const packages = some(result.packages)
+    return { ...packages[0], packages, errors: result.errors }
   },
   'POST /security/check-sla': async ({ sla }, { viewer }) => {
     const { near, ...checked } = await sla.check(viewer)

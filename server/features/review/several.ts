@@ -1,6 +1,7 @@
 import type { VersionPlace } from '../../catalog/queries/versions.ts'
 import { needScope, type Principal } from '../../core/access.ts'
-import { isRefusal, type ErrorCode } from '../../core/errors.ts'
+import { isRefusal, type AppError, type ErrorCode } from '../../core/errors.ts'
+import type { PackageRef } from '../../core/identity.ts'
 import type { SeenRepositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
@@ -22,7 +23,7 @@ export interface Every {
   readonly all?: boolean
 }
 
-function some<T>([first, ...others]: readonly T[]): Some<T> {
+export function some<T>([first, ...others]: readonly T[]): Some<T> {
   if (first === undefined) throw new Error('a version without a package')
   return [first, ...others]
 }
@@ -46,6 +47,13 @@ export async function targetsOf(
   return some(found)
 }
 
+export const refusedOf = ({ codename, arch }: PackageRef, { code, message }: AppError): Refused => ({
+  distribution: codename,
+  arch,
+  code,
+  error: message,
+})
+
 /**
  * Acts on one package after the other. A refusal concerns its package alone, as the others may have changed already.
  * @throws the first refusal when every package was refused
@@ -63,7 +71,7 @@ export async function actOnEach<T>(
     } catch (error) {
       if (!isRefusal(error)) throw error
       refusal ??= error
-      errors.push({ distribution: one.ref.codename, arch: one.ref.arch, code: error.code, error: error.message })
+      errors.push(refusedOf(one.ref, error))
     }
   }
   if (done.length === 0) throw refusal

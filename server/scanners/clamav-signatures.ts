@@ -90,6 +90,12 @@ export async function listSignatures(folder: string): Promise<readonly Signature
   return files.filter(file => file !== undefined).sort((a, b) => (a.built_at < b.built_at ? 1 : -1))
 }
 
+/** Whether the folder can be read and has nothing that clamd would load. */
+export async function isWithoutSignatures(folder: string): Promise<boolean> {
+  const names = await readdir(folder).catch(() => undefined)
+  return names?.every(name => !CONTAINERS.has(extname(name)) && !PLAIN.has(extname(name))) ?? false
+}
+
 /**
  * The age of the signatures where clamd does not say it: it names only the version of `daily`, and only while that is
  * loaded.

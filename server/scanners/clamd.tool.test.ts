@@ -43,6 +43,31 @@ function* zeros(megabytes: number): Generator<Buffer> {
   for (let i = 0; i < megabytes; i++) yield block
 }
 
+describe('a clamd that has no signatures yet', () => {
+  const clamd = (isWithout: boolean) =>
+    createClamd({
+      address: { socket: '/nowhere/clamd.ctl' },
+      clock: systemClock,
+      deadlines: DEADLINES,
+      isWithoutSignatures: () => Promise.resolve(isWithout),
+    })
+
+  test('is told from one that does not run, with where they come from', async () => {
+    expect(await clamd(true).status()).toMatchObject({
+      ok: false,
+      silence: 'no_signatures',
+      error: expect.stringMatching(/has no signatures of malware yet, and does not start.*They come by freshclam/),
+    })
+    expect(await clamd(false).status()).toMatchObject({ ok: false, silence: 'no_answer' })
+  })
+
+  test('says so of what it cannot scan', async () => {
+    const subject = streams({ name: 'data.tar', chunks: [Buffer.from('x')] })
+    await expect(clamd(true).scan(subject, never)).rejects.toThrow('it has no signatures of malware yet')
+    await expect(clamd(false).scan(subject, never)).rejects.toThrow('it does not exist')
+  })
+})
+
 describe('what clamd says', () => {
   test.each([
     ['stream: OK', { kind: 'clean' }],

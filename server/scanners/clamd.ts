@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib'
+import { antivirusSilence, BRING_SIGNATURES } from '../core/policy.ts'
 import type { Clock } from '../lib/clock.ts'
 import { askClamd, streamToClamd, type ClamdAddress, type Deadlines, type ScanDeadlines } from './clamd-socket.ts'
 import type { AntivirusAnswer, AntivirusScanner, EngineStatus } from './scanner.ts'
@@ -12,10 +13,13 @@ export interface ClamdDeps {
   readonly deadlines?: ScanDeadlines
   /** The signatures on this machine's disk, for a clamd that does not report their age. */
   readonly signatures?: () => Promise<{ readonly version?: string; readonly at: string } | undefined>
+  /** Whether this machine's disk has none. */
+  readonly isWithoutSignatures?: () => Promise<boolean>
   /** How many streams clamd gets at once; below its MaxThreads. */
   readonly atOnce?: number
 }
 
+const SET_UP_BY = 'The environment variables are CLAMD_SOCKET, or CLAMD_HOST and CLAMD_PORT.'
 const ID = 'clamav'
 const DEADLINES: ScanDeadlines = { connectMs: 5_000, idleMs: 60_000, pingMs: 60_000, mostMs: 3_600_000 }
 const STATUS_DEADLINES: Deadlines = { connectMs: 2_000, idleMs: 5_000 }
@@ -104,6 +108,7 @@ export function createClamd({
   address,
   clock,
   signatures,
+  isWithoutSignatures,
   deadlines = DEADLINES,
   atOnce = 4,
 }: ClamdDeps): AntivirusScanner {
@@ -114,10 +119,17 @@ export function createClamd({
     if (address === undefined)
       throw new EngineUnavailable(
         ID,
-        'no antivirus engine is set up. The environment variables are CLAMD_SOCKET, or CLAMD_HOST and CLAMD_PORT',
+        `no antivirus engine is set up. ${SET_UP_BY.slice(0, -1)}`, // whoever says it ends the sentence
       )
     return address
   }
+
+  /** A clamd without signatures does not start, so its socket is not there. */
+  const lacksSignatures = async ({ cause }: EngineUnavailable): Promise<boolean> =>
+    address !== undefined &&
+    'socket' in address &&
+    ['ENOENT', 'ECONNREFUSED'].includes((cause as NodeJS.ErrnoException | undefined)?.code ?? '') &&
+    (await isWithoutSignatures?.()) === true
 
   async function probeLimits(): Promise<boolean> {
     const bytes = deepArchive()
@@ -192,6 +204,10 @@ export function createClamd({
         }
       } catch (error) {
         if (!(error instanceof EngineUnavailable)) throw error
+        if (await lacksSignatures(error)) {
+          const error = `${antivirusSilence('no_signatures')} ${BRING_SIGNATURES}`
+          return { id: ID, ok: false, silence: 'no_signatures', error }
+        }
         return {
           id: ID,
           ok: false,
@@ -217,6 +233,8 @@ export function createClamd({
           take(await inTurn(() => scanOne(inner.name, unopened.follow(inner.name, inner.open()), signal)))
       } catch (error) {
         if (error instanceof Found) return error.answer
+        if (error instanceof EngineUnavailable && (await lacksSignatures(error)))
+          throw new EngineUnavailable(ID, 'it has no signatures of malware yet, and does not start without them', error)
         throw error
       }
       return worst ?? { kind: 'unscannable', where: 'the package', why: 'it has nothing inside that could be scanned' }

@@ -5,7 +5,7 @@ import { runTool } from '../lib/exec.ts'
 import type { Settings } from '../settings/store.ts'
 import type { Database } from '../vulndb/store/database.ts'
 import type { Orders } from '../vulndb/versions/orders.ts'
-import { newestSignatures } from './clamav-signatures.ts'
+import { isWithoutSignatures, newestSignatures } from './clamav-signatures.ts'
 import type { ClamdAddress } from './clamd-socket.ts'
 import type { Intel } from './enrich.ts'
 import type { ExternalDeps } from './external.ts'
@@ -64,7 +64,12 @@ export function composeScanners(needs: ScannerNeeds): ScannerPart {
   const built: Scanners = {
     ...createScanners({
       osv,
-      clamd: { address: clamd, clock, signatures: () => newestSignatures(settings.now().clamav.database_folder) },
+      clamd: {
+        address: clamd,
+        clock,
+        signatures: () => newestSignatures(settings.now().clamav.database_folder),
+        isWithoutSignatures: () => isWithoutSignatures(settings.now().clamav.database_folder),
+      },
       programs: { grype: programOf('grype', needs), trivy: programOf('trivy', needs) },
     }),
     ...engines,

@@ -36,7 +36,7 @@ test.each<[string, EngineStatus[], string | undefined]>([
   [
     'older ones',
     [engine('osv', true, '2026-03-16T10:00:00Z')],
-    'The vulnerability data are 15 days old, more than the 14 that validation.vuln_data_max_age_days allows.',
+    'The vulnerability data are 15 days old, more than the 14 that “Oldest vulnerability data” allows.',
   ],
   [
     'old ones beside fresh ones',

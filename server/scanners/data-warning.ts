@@ -3,7 +3,7 @@ import { NO_DATA } from '../vulndb/match/coverage.ts'
 import type { EngineStatus } from './scanner.ts'
 
 const doNotAnswer = (ids: readonly string[]): string =>
-  ids.length === 0 ? '' : `${ids.join(' and ')} ${ids.length === 1 ? 'does' : 'do'} not answer.`
+  ids.length === 0 ? '' : ids.length === 1 ? `${ids.join('')} does not answer.` : `${ids.join(' and ')} do not answer.`
 
 /**
  * Why uploads are not looked at for vulnerabilities, in whole sentences; undefined when they are. An engine that is
@@ -32,5 +32,5 @@ function dataSentence(
   const days = Math.min(...ready.map(({ data_at }) => (data_at === undefined ? 0 : daysOld(data_at, now))))
   return days <= maxAgeDays
     ? ''
-    : `The vulnerability data are ${days} days old, more than the ${maxAgeDays} that validation.vuln_data_max_age_days allows.`
+    : `The vulnerability data are ${days} days old, more than the ${maxAgeDays} that “Oldest vulnerability data” allows.`
 }

@@ -1,4 +1,5 @@
 import type { Distribution } from '../core/repository.ts'
+import type { Silence } from '../core/policy.ts'
 import type { Denied, Finding, FoundIn } from '../core/findings.ts'
 import type { PackageIdentity } from '../core/identity.ts'
 import type { Description } from '../core/manifest.ts'
@@ -17,7 +18,7 @@ export interface EngineStatus {
   /** Why it is not ok, in one sentence. */
   readonly error?: string
   /** Why scans get no answer from it: it has no address, or it is asked and fails. */
-  readonly silence?: 'not_set_up' | 'no_answer'
+  readonly silence?: Silence
 }
 
 /**

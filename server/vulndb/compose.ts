@@ -109,6 +109,7 @@ export function composeVulnDb(needs: VulnDbNeeds): VulnDbPart {
       {
         id: 'vulndb',
         name: 'Fetch vulnerability data from the feeds',
+        work: { kind: FEEDS, request: {} },
         run: () => fetchFeeds({}),
         when: () =>
           feeds.isConfigured()

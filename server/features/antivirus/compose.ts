@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
 import { antivirus } from './contract.ts'
@@ -5,13 +6,17 @@ import { antivirusHandlers, type AntivirusDeps } from './handlers.ts'
 import { createSignatures, type SignatureNeeds } from './signatures.ts'
 
 /** The antivirus engine and its signatures. */
-export function composeAntivirus(needs: Omit<AntivirusDeps, 'signatures'> & SignatureNeeds): Feature & {
+export function composeAntivirus(needs: Omit<AntivirusDeps, 'signatures' | 'folder'> & SignatureNeeds): Feature & {
   /** See `Signatures`. */
   readonly loadSignatures: (folder: string) => Promise<void>
 } {
   const signatures = createSignatures(needs)
   return {
-    routes: bind(antivirus, antivirusHandlers, { ...needs, signatures }),
-    loadSignatures: folder => signatures.load(folder),
+    routes: bind(antivirus, antivirusHandlers, {
+      ...needs,
+      signatures,
+      folder: join(needs.layout.security, 'clamav'),
+    }),
+    loadSignatures: async folder => void (await signatures.load(folder)),
   }
 }

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import { MeanwhileSchema, OrNull, Text, Time } from '../../core/schemas.ts'
+import { MEDIUM_FAILS, OnMedium } from '../../machine/protocol.ts'
 
 const SignatureFiles = Type.Array(
   Type.Object({ file: Text, version: OrNull(Text), signatures: OrNull(Type.Integer()), built_at: Time }),
@@ -29,6 +30,19 @@ export const antivirus = contract({
       db_date: OrNull(Text),
       db_files: Type.Array(Text),
       cooldown_until: OrNull(Time),
+    }),
+  },
+  'POST /security/clamav/medium': {
+    summary: 'Takes antivirus signatures from a stick in the machine: all that were found on it, or one file.',
+    details:
+      'They are tested before they are put in place. Files that are older than those here are left out, and `said` names them.',
+    access: 'admin',
+    body: Type.Object({ medium: OnMedium.medium, path: Type.Optional(OnMedium.path) }, { additionalProperties: false }),
+    fails: [...MEDIUM_FAILS, 'signatures_not_updated', 'engine_unavailable', 'storage_full'],
+    reply: Type.Object({
+      status: Type.String({ enum: ['updated', 'current'] }),
+      databases: SignatureFiles,
+      said: Type.Array(Text),
     }),
   },
   'POST /security/clamav/update': {

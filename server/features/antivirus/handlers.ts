@@ -6,9 +6,10 @@ import type { Audit } from '../../record/audit.ts'
 import type { AntivirusScanner, EngineStatus } from '../../scanners/scanner.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { antivirus as rows } from './contract.ts'
+import { takeFromMedium, type FromMediumDeps } from './from-medium.ts'
 import type { Signatures } from './signatures.ts'
 
-export interface AntivirusDeps {
+export interface AntivirusDeps extends FromMediumDeps {
   readonly settings: Pick<Settings, 'now'>
   readonly audit: Pick<Audit, 'record'>
   readonly clock: Clock
@@ -22,7 +23,7 @@ const HOUR_MS = 3_600_000
 function warningOf({ ok, silence, error }: EngineStatus, isOn: boolean, meanwhile: string): string | null {
   if (!isOn) return switchedOff('antivirus scan')
   if (ok) return null
-  const said = silence === 'not_set_up' ? [error] : [antivirusSilence(true), error]
+  const said = silence === 'no_answer' ? [antivirusSilence(silence), error] : [error]
   return [...said, meanwhile].filter(one => one !== undefined).join(' ')
 }
 
@@ -53,6 +54,30 @@ export const antivirusHandlers: Handlers<typeof rows, AntivirusDeps> = {
       db_date: signatures_at ?? null,
       db_files: databases.map(({ file }) => file),
       cooldown_until: signatures.coolDown(clock.now()) ?? null,
+    }
+  },
+  'POST /security/clamav/medium': async (deps, { body, who, raw }) => {
+    const base = { action: 'CLAMAV_UPDATE', user: who.name, ip: raw.clientIp } as const
+    const { medium, path } = body
+    try {
+      const which = { medium, ...(path === undefined ? {} : { path }) }
+      const { updated, left, label } = await takeFromMedium(deps, which, raw.signal)
+      const status = updated?.status ?? 'current'
+      const files = updated?.files ?? []
+      await deps.audit.record({
+        ...base,
+        result: 'SUCCESS',
+        facts: { kind: 'signatures.taken', status, medium: label, files: files.length },
+      })
+      return { status, databases: [...(await deps.signatures.files())], said: [...left, ...(updated?.said ?? [])] }
+    } catch (error) {
+      if (isRefusal(error))
+        await deps.audit.record({
+          ...base,
+          result: 'FAILURE',
+          facts: { kind: 'signatures.refused', why: error.message },
+        })
+      throw error
     }
   },
   'POST /security/clamav/update': async ({ antivirus, signatures, audit }, { who, raw }) => {

@@ -15,7 +15,7 @@ export interface Signatures {
   /** @throws signatures_not_updated, engine_unavailable */
   update(): Promise<Updated>
   /** Takes the files of a folder, and has the engine read them. @throws signatures_not_updated, engine_unavailable */
-  load(folder: string): Promise<void>
+  load(folder: string): Promise<Updated>
   /** Until when the mirror takes no more requests, ISO 8601; as its last answer to `update` said. */
   coolDown(now: Date): string | undefined
   /** Has the engine read the files again while it keeps using the old ones. */
@@ -68,8 +68,9 @@ export function createSignatures({ layout, settings, clamd }: SignatureNeeds): S
     coolDown: update.coolDown,
     load: async folder => {
       // apart from `update`, whose callers share one run
-      await createFreshclam(running).run({ ...settings.now().clamav, bundle_folder: folder })
+      const updated = await createFreshclam(running).run({ ...settings.now().clamav, bundle_folder: folder })
       await reload()
+      return updated
     },
     reload,
   }

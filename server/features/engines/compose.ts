@@ -26,6 +26,7 @@ export function composeEngines({
   audit,
   clock,
   worker,
+  mediaFolder,
 }: EngineNeeds): Feature {
   const { database, importer, feeds } = vulndb
   const working = { importer, feeds, audit }
@@ -41,6 +42,7 @@ export function composeEngines({
       settings,
       clock,
       security: layout.security,
+      mediaFolder,
     }),
   }
 }

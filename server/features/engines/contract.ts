@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import { MeanwhileSchema, OrNull, Text } from '../../core/schemas.ts'
+import { MEDIUM_FAILS, OnMedium } from '../../machine/protocol.ts'
 
 const Coverage = Type.Object({
   distribution: Type.String(),
@@ -52,6 +53,27 @@ const FAILS = [
   'import_running',
   'unknown_distribution',
 ] as const
+
+/** What an import did. */
+const Imported = Type.Object({
+  status: Type.String({ description: '`imported` or `unchanged`.' }),
+  generation: Type.Integer(),
+  took_ms: Type.Integer(),
+  signature: Type.String({ description: '`verified`, `not_checked` (no key is pinned) or `none`.' }),
+  records: Type.Integer(),
+  rows: Type.Integer(),
+  sources: Type.Array(Source),
+  notes: Type.Array(Type.String()),
+})
+const WHICH = {
+  force: Type.Optional(Type.Boolean({ description: 'Take older data than what is loaded.' })),
+  distribution: Type.Optional(
+    Type.String({
+      maxLength: 80,
+      description: 'For an updateinfo.xml that does not say which distribution it is for.',
+    }),
+  ),
+}
 
 /** The fields of a form with vulnerability data; a query says the same. */
 export const DATA_FORM = Type.Object({
@@ -138,27 +160,25 @@ export const engines = contract({
     upload: 'data',
     form: DATA_FORM,
     limit: { bucket: 'database', perMinute: 30 },
-    query: Type.Object({
-      force: Type.Optional(Type.Boolean({ description: 'Take older data than what is loaded.' })),
-      distribution: Type.Optional(
-        Type.String({
-          maxLength: 80,
-          description: 'For an updateinfo.xml that does not say which distribution it is for.',
-        }),
-      ),
-      filename: Type.Optional(Type.String({ maxLength: 255 })),
-    }),
-    reply: Type.Object({
-      status: Type.String({ description: '`imported` or `unchanged`.' }),
-      generation: Type.Integer(),
-      took_ms: Type.Integer(),
-      signature: Type.String({ description: '`verified`, `not_checked` (no key is pinned) or `none`.' }),
-      records: Type.Integer(),
-      rows: Type.Integer(),
-      sources: Type.Array(Source),
-      notes: Type.Array(Type.String()),
-    }),
+    query: Type.Object({ ...WHICH, filename: Type.Optional(Type.String({ maxLength: 255 })) }),
+    reply: Imported,
     fails: FAILS,
+  },
+  'POST /security/database/medium': {
+    summary: 'Imports vulnerability data from a stick in the machine: a bundle, or one file of a feed.',
+    access: 'admin',
+    limit: { bucket: 'database', perMinute: 30 },
+    body: Type.Object({ ...OnMedium, ...WHICH }, { additionalProperties: false }),
+    reply: Imported,
+    fails: [
+      ...MEDIUM_FAILS,
+      'upload_too_large',
+      'storage_full',
+      'bad_database',
+      'older_database',
+      'import_running',
+      'unknown_distribution',
+    ],
   },
   'POST /security/database/fetch': {
     summary: 'Fetches the vulnerability data of security.feeds now, as the daily job does.',

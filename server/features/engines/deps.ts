@@ -21,4 +21,6 @@ export interface EngineDeps {
   readonly settings: Pick<Settings, 'now'>
   readonly security: string
   readonly clock: Clock
+  /** MEDIA_FOLDER: where sticks are mounted. */
+  readonly mediaFolder: string | undefined
 }

@@ -1,10 +1,12 @@
-import { mkdir, rename } from 'node:fs/promises'
+import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Handlers } from '../../core/contract.ts'
+import type { Handlers, RawRequest } from '../../core/contract.ts'
 import { missingCataloguesWarning, policyOf, switchedOff, whileUnavailable } from '../../core/policy.ts'
 import type { Distribution } from '../../core/repository.ts'
 import { maySee, type Viewer } from '../../core/viewer.ts'
+import { AppError, isRefusal } from '../../core/errors.ts'
 import { readBody } from '../../files/form.ts'
+import { copyFromMedium, findOnMedium } from '../../machine/media.ts'
 import { dataWarning } from '../../scanners/data-warning.ts'
 import {
   doesNotAnswer,
@@ -142,6 +144,24 @@ async function warningOf(
   return all.length === 0 ? null : all.join(' ')
 }
 
+const MB = 1_024 * 1_024
+
+/** Files lie here while they are imported: out of the folder for uploads, which a start empties. */
+const waiting = (security: string, name: string): string => join(security, 'waiting', name)
+
+/** Imports a file that waits: one that was cut short goes on from it. */
+async function importing(
+  { jobs }: Pick<EngineDeps, 'jobs'>,
+  file: Pick<ImportRequest, 'path' | 'label' | 'sha256' | 'force'> & { readonly codename: string | undefined },
+  { who, raw }: { readonly who: { readonly name: string }; readonly raw: RawRequest },
+) {
+  const { codename, ...rest } = file
+  const distribution = codename === undefined ? {} : { distribution: codename }
+  const request: ImportRequest = { ...rest, ...distribution, ip: raw.clientIp }
+  const order = { kind: IMPORT, request: { ...request }, by: who.name, requestId: raw.requestId }
+  return printResult(await answerOf<ImportResult>(jobs, order, raw.signal))
+}
+
 const isYes = (text: string | undefined): boolean => text === 'true' || text === '1' || text === 'on'
 
 export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
@@ -184,10 +204,11 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
   },
   'GET /security/grype/status': deps => grypeStatus(deps),
   'GET /security/feeds/status': deps => feedsStatus(deps),
-  'POST /security/database': async ({ spool, jobs, settings, security, repositories }, { query, raw, who, viewer }) => {
+  'POST /security/database': async (deps, { query, raw, who, viewer }) => {
+    const { spool, settings, security, repositories } = deps
     const { file, fields } = await readBody(raw, {
       spool,
-      limitBytes: settings.now().security.max_database_mb * 1_024 * 1_024,
+      limitBytes: settings.now().security.max_database_mb * MB,
       setting: 'security.max_database_mb',
       filename: query.filename,
       known: Object.keys(DATA_FORM.properties),
@@ -195,22 +216,35 @@ export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
     try {
       const codename = fields.get('distribution')?.trim() || query.distribution
       if (codename !== undefined) repositories.seenBy(viewer).get(codename)
-      // out of the folder for uploads, which a start empties: an import that was cut short goes on from it
-      const path = join(security, 'waiting', `${file.blob.sha256}-${raw.requestId}`)
+      const { sha256 } = file.blob
+      const path = waiting(security, `${sha256}-${raw.requestId}`)
       await mkdir(dirname(path), { recursive: true })
       await rename(file.path, path)
-      const request: ImportRequest = {
-        path,
-        label: file.filename,
-        sha256: file.blob.sha256,
-        force: query.force === true || isYes(fields.get('force')),
-        ip: raw.clientIp,
-        ...(codename === undefined ? {} : { distribution: codename }),
-      }
-      const order = { kind: IMPORT, request: { ...request }, by: who.name, requestId: raw.requestId }
-      return printResult(await answerOf<ImportResult>(jobs, order, raw.signal))
+      const force = query.force === true || isYes(fields.get('force'))
+      return await importing(deps, { path, label: file.filename, sha256, force, codename }, { who, raw })
     } finally {
       await file.discard()
+    }
+  },
+  'POST /security/database/medium': async (deps, { body, raw, who, viewer }) => {
+    const { settings, security, repositories, mediaFolder } = deps
+    const { force = false, distribution: codename, ...which } = body
+    if (codename !== undefined) repositories.seenBy(viewer).get(codename)
+    const found = await findOnMedium(mediaFolder, which)
+    const limitMb = settings.now().security.max_database_mb
+    if (found.size > limitMb * MB)
+      throw new AppError('upload_too_large', {
+        limit_mb: limitMb,
+        remedy: 'An admin can raise security.max_database_mb.',
+      })
+    const path = waiting(security, `medium-${raw.requestId}`)
+    const sha256 = await copyFromMedium(found, path, raw.signal)
+    try {
+      return await importing(deps, { path, label: found.name, sha256, force, codename }, { who, raw })
+    } catch (error) {
+      // the job removes it, unless it never began
+      if (isRefusal(error)) await rm(path, { force: true })
+      throw error
     }
   },
   'POST /security/database/fetch': async ({ jobs }, { who, raw }) => {

@@ -4,6 +4,7 @@ import type { Numbers, Page } from '../../catalog/page.ts'
 import { contract } from '../../core/contract.ts'
 import { SEVERITIES } from '../../core/findings.ts'
 import { counts, listed, NameVersion, OrNull, Text } from '../../core/schemas.ts'
+import { HISTORY_DAYS, type FindingDay } from '../../review/posture-history.ts'
 import type { Posture } from '../../review/posture.ts'
 import type { ReviewItem } from '../../review/queue.ts'
 import {
@@ -33,6 +34,8 @@ const AffectedPackageSchema = Type.Object({
   cve_counts: counts(SEVERITIES),
   total: Type.Integer(),
 })
+
+const Sum = OrNull(Type.Integer({ minimum: 0 }))
 
 /** Known vulnerabilities: by vulnerability, by package, and in total. */
 export const vulnerabilities = contract({
@@ -78,6 +81,33 @@ export const vulnerabilities = contract({
     summary: 'Counts packages by state, worst finding and distribution, with deadlines and acceptances.',
     access: 'any',
     reply: Type.Unsafe<Posture>(PostureSchema),
+  },
+  'GET /security/findings-history': {
+    summary: 'Shows how many findings were open on each of the last days, by severity.',
+    details:
+      'Of served and waiting packages: one for each vulnerability in each of them that nobody accepted. Counted once a day in UTC, by the job `posture-history`; a day on which nothing was counted is null throughout, which is not 0. `appeared` and `gone` are since the counted day before: gone are those that were fixed, accepted or rated otherwise, and those whose package left. Distributions that the caller does not see, and those that are no more, count nowhere.',
+    access: 'any',
+    query: Type.Object({
+      days: Type.Optional(Type.Integer({ minimum: 1, maximum: HISTORY_DAYS, description: '30 by default.' })),
+      distribution: REVIEW_QUERY.distribution,
+    }),
+    fails: ['unknown_distribution'],
+    reply: Type.Unsafe<{ readonly days: readonly FindingDay[] }>(
+      Type.Object({
+        days: Type.Array(
+          Type.Object({
+            date: Type.String({ format: 'date' }),
+            open: OrNull(counts(SEVERITIES)),
+            appeared: Sum,
+            gone: Sum,
+            packages: Sum,
+            not_looked: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+              description: 'Packages that no engine answered for.',
+            }),
+          }),
+        ),
+      }),
+    ),
   },
   'GET /security/packages': {
     summary: 'Lists the packages that have findings, the worst first.',

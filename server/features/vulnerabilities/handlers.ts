@@ -7,6 +7,7 @@ import { slaDays } from '../../core/review.ts'
 import type { Db } from '../../db/db.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
 import { readVersion, versionPlaceOf } from '../../review/find-version.ts'
+import { readFindingDays } from '../../review/posture-history.ts'
 import { readPosture } from '../../review/posture.ts'
 import { listReviews } from '../../review/queue.ts'
 import { versionCves } from '../../review/version-view.ts'
@@ -37,6 +38,12 @@ export const vulnerabilityHandlers: Handlers<typeof vulnerabilities, Vulnerabili
       now: clock.now(),
     })
     return { packages: page.items, ...numbersOf(page) }
+  },
+  'GET /security/findings-history': async ({ db, clock, repositories }, { query, viewer }) => {
+    const { days = 30, distribution } = query
+    const seen = repositories.seenBy(viewer)
+    const codenames = (distribution === undefined ? seen.all() : [seen.get(distribution)]).map(one => one.codename)
+    return { days: await readFindingDays(db, { days, now: clock.now(), codenames }) }
   },
   'GET /security/packages/{name}/{version}/cve': async (deps, { params, query, viewer }) => {
     const { manifest, others } = await readVersion(asSeenBy(deps, viewer), viewer, versionPlaceOf(params, query))

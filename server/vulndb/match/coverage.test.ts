@@ -51,7 +51,7 @@ describe('data are as old as their newest change', () => {
     expect(debian('2026-08-01T00:00:00.000Z', source(IMPORTED, whole))).toEqual({
       coverage: 'stale',
       data_at: '2026-08-01T00:00:00.000Z',
-      said: 'The advisories for Debian 12 are of 2026-08-01: 114 days old, more than the 14 that validation.vuln_data_max_age_days allows. Import newer ones.',
+      said: 'The advisories for Debian 12 are of 2026-08-01: 114 days old, more than the 14 that “Oldest vulnerability data” allows. Import newer ones.',
     })
   })
   test('a whole dump is as old as its newest record about any release, pieces of one are not', () => {

@@ -76,7 +76,7 @@ function ageOf(
     ? {
         coverage: 'stale',
         data_at: at,
-        said: `${data}: ${daysOld(at, now)} days old, more than the ${maxAgeDays} that validation.vuln_data_max_age_days allows. Import newer ones.`,
+        said: `${data}: ${daysOld(at, now)} days old, more than the ${maxAgeDays} that “Oldest vulnerability data” allows. Import newer ones.`,
       }
     : { coverage: 'covered', data_at: at, said: `${data}.` }
 }

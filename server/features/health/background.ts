@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { folderSizes, type FolderSize } from './sizes.ts'
 import { probeFolder, within, type Probe } from './probes.ts'
 import type { HealthDeps } from './deps.ts'
+import { machineProbes } from './machine-probes.ts'
 import { readHost, type HostFacts } from './host.ts'
 
 /** The last results of the background. */
@@ -19,6 +20,8 @@ export interface Seen {
   readonly sizes: Readonly<Partial<Record<string, FolderSize | null>>>
   /** Absent: not looked at yet. */
   readonly host?: HostFacts
+  /** Of the appliance's machine. */
+  readonly machine?: Readonly<Record<string, Probe>>
 }
 
 export interface Background {
@@ -32,6 +35,8 @@ const EVERY_MS = 15_000
 const PROBE_MS = 5_000
 const HOST_EVERY_MS = 60_000
 const SIZES_EVERY_MS = 10 * 60_000
+/** Clients must learn of the next key while this one still signs. */
+const KEY_EXPIRY_NOTICE_MS = 60 * 86_400_000
 
 /**
  * Asks engines, keys and schema every 15 seconds, looks at the machine every minute and measures folders every 10, so
@@ -53,7 +58,7 @@ export function createBackground(deps: HealthDeps): Background {
       signatures_version: signatures_version ?? null,
       signatures_at: signatures_at ?? null,
       // the engine's own words may hold an address or a path; users see them in GET /security/clamav/status
-      ...(ok ? {} : { set_up: silence !== 'not_set_up', error: antivirusSilence(silence !== 'not_set_up') }),
+      ...(ok ? {} : { set_up: silence !== 'not_set_up', silence, error: antivirusSilence(silence ?? 'no_answer') }),
     } as Probe
   }
 
@@ -72,13 +77,15 @@ export function createBackground(deps: HealthDeps): Background {
 
   async function probeKey(): Promise<Probe> {
     const key = (await deps.keyring.keys()).find(one => one.role === 'current')
-    return key === undefined
-      ? ({
-          ok: false,
-          missing: true,
-          error: 'there is no signing key yet',
-        } as Probe)
-      : ({ ok: true, fingerprint: key.fingerprint } as Probe)
+    if (key === undefined) return { ok: false, missing: true, error: 'there is no signing key yet' } as Probe
+    const { fingerprint, expires_at: end } = key
+    if (end === undefined) return { ok: true, fingerprint } as Probe
+    const leftMs = Date.parse(end) - deps.clock.now().getTime()
+    const facts = { fingerprint, expires_at: end }
+    if (leftMs > KEY_EXPIRY_NOTICE_MS) return { ok: true, ...facts } as Probe
+    const day = end.slice(0, 10)
+    const error = leftMs > 0 ? `The signing key expires on ${day}.` : `The signing key expired on ${day}.`
+    return { ok: false, expiring: true, error, ...facts } as Probe
   }
 
   async function probeSchema(): Promise<Probe> {
@@ -116,6 +123,12 @@ export function createBackground(deps: HealthDeps): Background {
     // not `{ ...seen, host: await … }`: other rounds end meanwhile
     const host = await readHost(deps)
     seen = { ...seen, host }
+    await deps.noteHost?.(host)
+  }
+
+  async function lookAtMachine(): Promise<void> {
+    const found = await deps.machine?.()
+    seen = { ...seen, machine: machineProbes(found, deps.clock.now()) }
   }
 
   /** Repeats, `ms` after the last run ended. A round that fails keeps the results before it. */
@@ -140,6 +153,7 @@ export function createBackground(deps: HealthDeps): Background {
         ),
       )
       loops.push(repeat(lookAtHost, HOST_EVERY_MS), repeat(measure, SIZES_EVERY_MS))
+      loops.push(repeat(lookAtMachine, HOST_EVERY_MS))
     },
     stop: async () => {
       stopping.abort()

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { bind } from '../../core/contract.ts'
@@ -26,6 +27,8 @@ import type { HealthDeps } from './deps.ts'
 import { registerGauges } from './gauges.ts'
 import { healthHandlers } from './handlers.ts'
 import { createHealth, type Health } from './health.ts'
+import { machines, machinesHandlers } from './machines.ts'
+import { createMachineHistory, type MachineHistory } from './machine-history.ts'
 import { createOpenViewer, createPublicViewer, type PublicViewerDeps } from './public-viewer.ts'
 import { createRepreproProbe } from './reprepro.ts'
 
@@ -65,6 +68,7 @@ export interface HealthNeeds {
   readonly replicas: Pick<Replicas, 'list'> | undefined
   readonly backups: NonNullable<HealthDeps['backups']>
   readonly diskWatch: HealthDeps['diskWatch']
+  readonly machine: NonNullable<HealthDeps['machine']>
   readonly databaseAddress: DatabaseAddress
   readonly logFolder: string
   /** Which data on exploitation are not loaded. */
@@ -93,7 +97,7 @@ function warningsOf({ aptPublisher, licensing, warnings }: HealthNeeds, viewer: 
 const replicasOf = (replicas: Pick<Replicas, 'list'>) => async () =>
   (await replicas.list()).map(({ id, host, alive }) => ({ id, host, alive }))
 
-function reportOf(needs: HealthNeeds): Health {
+function reportOf(needs: HealthNeeds, history: MachineHistory): Health {
   const { clock, db, layout, keyring, outbox, settings, licensing, antivirus, vulnerability, scheduler, shared } = needs
   return createHealth({
     clock,
@@ -135,7 +139,7 @@ function reportOf(needs: HealthNeeds): Health {
     scheduler: () => ({
       started: scheduler.started,
       leader: needs.leadership.leads(),
-      jobs: scheduler.jobs().map(({ daily: _, ...job }) => job),
+      jobs: scheduler.jobs().map(({ listed: _, ...job }) => job),
     }),
     reprepro: createRepreproProbe({ path: TOOL_PATH, isPublisher: needs.aptPublisher === 'reprepro', run: runTool }),
     license: () => {
@@ -152,6 +156,8 @@ function reportOf(needs: HealthNeeds): Health {
     backups: needs.backups,
     diskLimits: () => settings.now().disk,
     ...(needs.diskWatch === undefined ? {} : { diskWatch: needs.diskWatch }),
+    machine: needs.machine,
+    noteHost: history.note,
     places: {
       packages: layout.root,
       database: 'socket' in needs.databaseAddress ? layout.database : undefined,
@@ -180,9 +186,13 @@ export function composeHealth(needs: HealthNeeds): Feature & Pick<Health, 'repor
       return signatures_at === undefined ? undefined : new Date(signatures_at)
     },
   })
-  const report = reportOf(needs)
+  const history = createMachineHistory({ db, clock, machine: hostname() })
+  const report = reportOf(needs, history)
   return {
-    routes: bind(health, healthHandlers, { health: report, metrics, clock, metricsToken, viewer }),
+    routes: [
+      ...bind(health, healthHandlers, { health: report, metrics, clock, metricsToken, viewer }),
+      ...bind(machines, machinesHandlers, { history }),
+    ],
     start: () =>
       void report.start().catch((error: unknown) => log.error({ err: error }, 'the health probes did not start')),
     stop: () => report.stop(),

@@ -6,6 +6,7 @@ import { OrNull, Time } from '../../core/schemas.ts'
 const Probe = Type.Object({
   ok: Type.Boolean(),
   error: Type.Optional(Type.String()),
+  effect: Type.Optional(Type.String({ description: 'What it means for the users, where it is not well.' })),
   remedy: Type.Optional(Type.String({ description: 'The way out, where it is not well.' })),
 })
 const Mb = Type.Integer({ description: 'MB of 1024² bytes.' })
@@ -32,6 +33,16 @@ const Host = Type.Object(
     unknown: Type.Record(Type.String(), Type.String()),
   },
   { description: 'The machine of this process, looked at every minute. For auditors, maintainers and admins.' },
+)
+const ClockFacts = Type.Object(
+  {
+    ok: Type.Boolean(),
+    database_ahead_ms: OrNull(Type.Integer()),
+  },
+  {
+    description:
+      'How far the database is ahead of this process; null until it has answered. For those who see the host.',
+  },
 )
 const Forecasted = Type.Object(
   {
@@ -76,6 +87,7 @@ export const health = contract({
           non_critical: Type.Record(Type.String(), Probe),
           info: Type.Object({
             host: Type.Optional(Host),
+            clock: Type.Optional(ClockFacts),
             forecast: Type.Optional(Forecasted),
             reserve: Type.Optional(Reserve),
           }),

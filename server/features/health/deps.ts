@@ -8,7 +8,8 @@ import type { Layout } from '../../files/layout.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { EngineStatus } from '../../scanners/scanner.ts'
 import type { Starting } from '../../record/starting.ts'
-import type { HostDeps } from './host.ts'
+import type { SeenMachine } from '../../machine/protocol.ts'
+import type { HostDeps, HostFacts } from './host.ts'
 import type { Keyring } from '../../signing/signer.ts'
 
 /** One scheduled job as the report shows it; `next_run` null while it is paused. */
@@ -62,6 +63,10 @@ export interface HealthDeps {
   readonly diskLimits: () => DiskLimits
   /** When the disk will be full, and what is kept for then. */
   readonly diskWatch?: () => Promise<{ readonly forecast: Forecast; readonly reserve: ReserveFacts }>
+  /** The machine of the appliance, where this is one. */
+  readonly machine?: () => Promise<SeenMachine>
+  /** Keeps what was seen of this machine. */
+  readonly noteHost?: (facts: HostFacts) => Promise<void>
   /** What lies on which disk of this machine. */
   readonly places: HostDeps['places']
   /** What the policy misses of the data on exploitation, in whole sentences. */

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
 import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
 import type { Db } from '../../db/db.ts'
+import { systemClock } from '../../lib/clock.ts'
 import { schemaVersion } from '../../db/migrate.ts'
 import { createMetrics } from '../../record/metrics.ts'
 import { health } from './contract.ts'
@@ -98,6 +99,12 @@ const { call, statusOf } = createCaller(health, healthHandlers, () => ({
   viewer: async () => viewer,
 }))
 let viewer: Reader = ALL_SEEING
+/** A keyring whose key expires so many days from the clock of these tests. */
+const keyUntil = (days: number): HealthDeps['keyring'] => {
+  const end = new Date(Date.parse('2026-03-01T10:00:00Z') + days * 86_400_000).toISOString()
+  const card = { fingerprint: 'ABCD', user_id: '', algorithm: '', created_at: '', role: 'current' } as const
+  return { keys: async () => [{ ...card, expires_at: end }], onChange: () => undefined }
+}
 /** A database that is gone in the way given. */
 const brokenDb = (first: () => Promise<never>): Db => ({ ...stock.db, first })
 const refused = (): Promise<never> =>
@@ -204,6 +211,8 @@ describe('GET /health', () => {
     ],
     ['a probe throws', { antivirus: () => Promise.reject(new Error('secret')) }, 'clamav'],
     ['there is no key', { keyring: { keys: async () => [], onChange: () => undefined } }, 'gpg'],
+    ['the key expires within 60 days', { keyring: keyUntil(59) }, 'gpg'],
+    ['the key has expired', { keyring: keyUntil(-1) }, 'gpg'],
     [
       'reprepro is the publisher and missing',
       { reprepro: async () => ({ version: undefined, isPublisher: true }) },
@@ -224,9 +233,18 @@ describe('GET /health', () => {
     expect(
       Object.entries(report.checks.non_critical)
         .filter(([, probe]) => !probe.ok)
-        .map(([key, { remedy }]) => [key, remedy]),
-    ).toEqual([[name, expect.stringMatching(/^[A-Z].+\.$/)]])
+        .map(([key, { effect, remedy }]) => [key, effect, remedy]),
+    ).toEqual([[name, expect.stringMatching(/^[A-Z].+\.$/), expect.stringMatching(/^[A-Z].+\.$/)]])
     expect(JSON.stringify(report)).not.toContain('secret')
+  })
+
+  test('a key that expires later is well, and its last day is said', async () => {
+    current = await start({ keyring: keyUntil(61) })
+    expect((await call('GET /health')).checks.non_critical['gpg']).toEqual({
+      ok: true,
+      fingerprint: 'ABCD',
+      expires_at: '2026-05-01T10:00:00.000Z',
+    })
   })
 
   test('a passive replica without jobs is well, and an engine that is switched off too', async () => {
@@ -314,6 +332,20 @@ describe('GET /health', () => {
     viewer = ALL_SEEING
   })
 
+  test('the clock is compared with that of the database, for those who see the machine', async () => {
+    const seeing: Reader = { hidden: [], seesMachine: true }
+    const clockOf = async (reader: Reader) => (await current.report(reader)).checks.info.clock
+    current = await start({ clock: systemClock })
+    await expect
+      .poll(() => clockOf(seeing))
+      .toMatchObject({ ok: true, database_ahead_ms: expect.any(Number) as number })
+    expect(await clockOf({ hidden: [] })).toBeUndefined()
+    current = await start({ clock: { now: () => new Date(Date.now() - 3_600_000) } })
+    await expect.poll(async () => (await clockOf(seeing))?.ok).toBe(false)
+    const { database_ahead_ms: ahead } = (await clockOf(seeing)) ?? {}
+    expect(Math.round((ahead ?? 0) / 3_600_000)).toBe(1)
+  })
+
   test('facts of the machine, the forecast and the reserve are told to those alone who may see them', async () => {
     const watched = { forecast: { days_until_full: 12 }, reserve: { state: 'kept' } } as never
     current = await start({ diskWatch: async () => watched })
@@ -377,6 +409,7 @@ describe('GET /health', () => {
             ok: false,
             path: stock.layout.pool,
             error: 'it does not exist',
+            effect: expect.stringMatching(/^What is written there fails\./) as string,
             remedy: 'Check that the disk is mounted and that the service may write to the folder.',
           },
           manifests: { ok: true },

@@ -1,4 +1,4 @@
-import { antivirusSilent, switchedOff, whileUnavailable } from '../../core/policy.ts'
+import { antivirusSilent, antivirusWarning, switchedOff, whileUnavailable, type Silence } from '../../core/policy.ts'
 import { mkdir } from 'node:fs/promises'
 import { countBlobs, countByFormat } from '../../catalog/queries/counts.ts'
 import { levelOf, type Forecast, type ReserveFacts } from '../../core/disk.ts'
@@ -9,6 +9,7 @@ import { space, type Space } from '../../lib/disk-space.ts'
 import type { StartStep } from '../../record/starting.ts'
 import { createBackground } from './background.ts'
 import type { HealthDeps } from './deps.ts'
+import { compareClocks, type ClockFacts } from './clock-facts.ts'
 import type { HostFacts } from './host.ts'
 import { createInfo, packagesIn, type Counts } from './info.ts'
 import type { Reader } from './public-viewer.ts'
@@ -37,6 +38,7 @@ export interface HealthReport {
     /** Facts of the machine and the disk are there for auditors, maintainers and admins alone. */
     readonly info: Readonly<Record<string, unknown>> & {
       readonly host?: HostFacts
+      readonly clock?: ClockFacts
       readonly forecast?: Forecast
       readonly reserve?: ReserveFacts
     }
@@ -76,12 +78,17 @@ export function createHealth(deps: HealthDeps): Health {
   const asking = new Map<string, Promise<Counts>>()
 
   async function readCounts(viewer: Viewer): Promise<Counts> {
-    const [people, formats, pool] = await Promise.all([
-      countAccounts(db),
+    const asked = clock.now().getTime()
+    const people = countAccounts(db).then(({ now, ...found }) => ({
+      ...found,
+      clock: compareClocks(now, { asked, answered: clock.now().getTime() }),
+    }))
+    const [accounts, formats, pool] = await Promise.all([
+      people,
       countByFormat(db, viewer),
       seesAll(viewer) ? undefined : countBlobs(db, viewer),
     ])
-    return { ...people, formats, ...(pool === undefined ? {} : { pool }) }
+    return { ...accounts, formats, ...(pool === undefined ? {} : { pool }) }
   }
 
   /** Never two probes of a kind at once: a hanging database must not fill the connection pool with them. */
@@ -143,15 +150,29 @@ export function createHealth(deps: HealthDeps): Health {
     return error === undefined ? { ok: true, ...facts } : { ok: false, error, ...facts }
   }
 
+  /** A probe that was cut short does not tell why the engine is silent. */
+  const silenceOf = ({ silence = 'no_answer' }: Probe & { readonly silence?: Silence }): Silence => silence
+
+  /** What the background found. */
+  function probes(): Readonly<Record<string, Probe>> {
+    const { probes: found } = background.seen()
+    const { clamav } = found
+    if (clamav?.ok !== false) return found
+    return { ...found, clamav: { ...clamav, effect: antivirusSilent(deps.policy(), silenceOf(clamav)) } }
+  }
+
   function warnings(viewer: Viewer): string[] {
-    const { probes, stuck, dataWarning, catalogueWarning } = background.seen()
+    const {
+      probes: { clamav },
+      stuck,
+      dataWarning,
+      catalogueWarning,
+    } = background.seen()
     const said = [...(deps.warnings?.(viewer) ?? [])]
     const policy = deps.policy()
     if (policy.clamav_scan === false) said.push(switchedOff('antivirus scan'))
     if (policy.grype_scan === false) said.push(switchedOff('vulnerability scan'))
-    // a probe that was cut short does not tell
-    const clamav: (Probe & { readonly set_up?: boolean }) | undefined = probes['clamav']
-    if (clamav?.ok === false) said.push(antivirusSilent(policy, clamav.set_up !== false))
+    if (clamav?.ok === false) said.push(antivirusWarning(policy, silenceOf(clamav)))
     if (dataWarning !== undefined) said.push(`${dataWarning} ${whileUnavailable(policy, true).said}`)
     if (catalogueWarning !== undefined) said.push(catalogueWarning)
     const late = stuck.filter(key => viewer.hidden.every(codename => !key.includes(codename)))
@@ -169,7 +190,12 @@ export function createHealth(deps: HealthDeps): Health {
       const [{ critical, counts }, disk] = await Promise.all([look(reader), readDisk()])
       const checks = {
         critical: withRemedies({ ...critical }),
-        non_critical: withRemedies({ ...background.seen().probes, scheduler: scheduler(), disk: probeDisk(disk) }),
+        non_critical: withRemedies({
+          ...probes(),
+          scheduler: scheduler(),
+          disk: probeDisk(disk),
+          ...background.seen().machine,
+        }),
         info: { ...(await info(reader, { counts, disk })), warnings: warnings(reader) },
       }
       const failed = Object.values(critical).some((probe: Probe) => !probe.ok)

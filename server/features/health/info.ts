@@ -1,5 +1,6 @@
 import { seesAll } from '../../core/viewer.ts'
 import type { Space } from '../../lib/disk-space.ts'
+import type { ClockFacts } from './clock-facts.ts'
 import type { Background } from './background.ts'
 import type { HealthDeps } from './deps.ts'
 import type { Reader } from './public-viewer.ts'
@@ -9,6 +10,7 @@ import { withRemedy } from './remedies.ts'
 export interface Counts {
   readonly accounts: number
   readonly admins: number
+  readonly clock: ClockFacts
   /** Packages of each format that has any. */
   readonly formats: Readonly<Record<string, number>>
   /** Files of the pool that the viewer may know about, where that is not all of it. */
@@ -87,6 +89,7 @@ export function createInfo(
         : { backups: { ok: true, ...backups, ...(reader.seesMachine === true ? {} : { targets: [] }) } }),
       ...(watched === undefined ? {} : { forecast: watched.forecast, reserve: watched.reserve }),
       ...(reader.seesMachine === true && host !== undefined ? { host } : {}),
+      ...(reader.seesMachine === true ? { clock: counts?.clock ?? { ok: false, database_ahead_ms: null } } : {}),
     }
   }
 }

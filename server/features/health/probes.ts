@@ -7,7 +7,9 @@ import { systemErrorInWords } from '../../lib/system-errors.ts'
 export interface Probe {
   readonly ok: boolean
   readonly error?: string
-  /** The way out, where it is not well. */
+  /** What it means for the users, where it is not well. */
+  readonly effect?: string
+  /** The way out, likewise. */
   readonly remedy?: string
 }
 

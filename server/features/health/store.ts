@@ -1,9 +1,18 @@
 import type { Queryable } from '../../db/db.ts'
 
-/** How many accounts there are, and how many of them are admins. */
-export async function countAccounts(db: Queryable): Promise<{ readonly accounts: number; readonly admins: number }> {
-  const row = await db.first<{ accounts: number; admins: number }>(
-    `select count(*) as accounts, count(*) filter (where role = 'admin') as admins from account`,
+interface Accounts {
+  readonly accounts: number
+  readonly admins: number
+  /** The database's time, in milliseconds of Unix time. */
+  readonly now: number
+}
+
+/** How many accounts there are, how many of them are admins, and what time it is there. */
+export async function countAccounts(db: Queryable): Promise<Accounts> {
+  const row = await db.first<Accounts>(
+    `select count(*) as accounts, count(*) filter (where role = 'admin') as admins,
+            (extract(epoch from clock_timestamp()) * 1000)::float8 as now from account`,
   )
-  return row ?? { accounts: 0, admins: 0 }
+  if (row === undefined) throw new Error('a count without a group has one row')
+  return row
 }

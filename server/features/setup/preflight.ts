@@ -55,9 +55,13 @@ async function grype({ vulnerability }: PreflightDeps): Promise<Check> {
 
 /** Secrets that were not given were made at random; nobody else may read them. */
 async function secrets({ secrets: folder }: PreflightDeps): Promise<Check> {
-  const names = await readdir(folder)
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
   const modes = await Promise.all(names.map(async name => (await stat(join(folder, name))).mode))
   const open = names.filter((_, n) => ((modes[n] ?? 0) & 0o077) !== 0)
+  if (names.length === 0) return { ok: true, detail: 'Every secret was given to this service when it was started.' }
   return open.length > 0
     ? { ok: false, detail: `Others on this machine can read the secret ${open.join(', ')}. Set its mode to 0600.` }
     : { ok: true, detail: `${names.length} secrets were made at random; only this service can read them.` }

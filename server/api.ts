@@ -11,6 +11,8 @@ import { apiTokens } from './features/auth/tokens/contract.ts'
 import { backups } from './features/backups/contract.ts'
 import { bundles } from './features/bundles/contract.ts'
 import { catalogue } from './features/catalogue/contract.ts'
+import { comparison } from './features/comparison/contract.ts'
+import { consoleReleases } from './features/console-releases/contract.ts'
 import { contents } from './features/contents/contract.ts'
 import { dashboard } from './features/dashboard/contract.ts'
 import { distributions } from './features/distributions/contract.ts'
@@ -19,6 +21,8 @@ import { ownDistributions } from './features/own-distributions/contract.ts'
 import { engines } from './features/engines/contract.ts'
 import { disk } from './features/disk/contract.ts'
 import { health } from './features/health/contract.ts'
+import { machine } from './features/machine/contract.ts'
+import { machines } from './features/health/machines.ts'
 import { jobs } from './features/jobs/contract.ts'
 import { logs } from './features/logs/contract.ts'
 import { downloads } from './features/downloads/contract.ts'
@@ -28,6 +32,7 @@ import { inventory } from './features/inventory/contract.ts'
 import { imports } from './features/imports/contract.ts'
 import { importSources } from './features/import-sources/contract.ts'
 import { mirror } from './features/mirror/contract.ts'
+import { securityUpdates } from './features/security-updates/contract.ts'
 import { license } from './features/license/contract.ts'
 import { documents } from './features/documents/contract.ts'
 import { release } from './features/release/contract.ts'
@@ -39,6 +44,7 @@ import { antivirus } from './features/antivirus/contract.ts'
 import { review } from './features/review/contract.ts'
 import { vulnerabilities } from './features/vulnerabilities/contract.ts'
 import { report } from './features/report/contract.ts'
+import { savedFilters } from './features/saved-filters/contract.ts'
 import { settings } from './features/settings/contract.ts'
 import { setup } from './features/setup/contract.ts'
 import { supplierVex } from './features/supplier-vex/contract.ts'
@@ -48,6 +54,7 @@ import { uploaderKeys } from './features/uploader-keys/contract.ts'
 import { developerUploads } from './features/uploads/developer-contract.ts'
 import { batches } from './features/uploads/batch-contract.ts'
 import { uploads } from './features/uploads/contract.ts'
+import { samples } from './features/uploads/sample-contract.ts'
 import { webhooks } from './features/webhooks/contract.ts'
 
 /** Every route of the service, as rows. The console's calls are typed by this. */
@@ -65,8 +72,10 @@ export const api = {
   ...backups,
   ...bundles,
   ...disk,
+  ...machine,
   ...logs,
   ...support,
+  ...consoleReleases,
   ...downloads,
   ...clients,
   ...inventory,
@@ -76,12 +85,15 @@ export const api = {
   ...imports,
   ...importSources,
   ...mirror,
+  ...securityUpdates,
   ...uploads,
+  ...samples,
   ...batches,
   ...developerUploads,
   ...artifacts,
   ...artifactVersions,
   ...contents,
+  ...comparison,
   ...distributions,
   ...promotionTargets,
   ...documents,
@@ -101,7 +113,9 @@ export const api = {
   ...tenants,
   ...dashboard,
   ...audit,
+  ...savedFilters,
   ...settings,
   ...health,
+  ...machines,
 }
 export type Api = typeof api

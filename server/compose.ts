@@ -20,6 +20,7 @@ import { composeBackups } from './features/backups/compose.ts'
 import { composeBundles } from './features/bundles/compose.ts'
 import { readFacts } from './features/backups/store.ts'
 import { composeCatalogue } from './features/catalogue/compose.ts'
+import { composeComparison } from './features/comparison/compose.ts'
 import { composeContentsRoutes } from './features/contents/compose.ts'
 import { composeDashboard } from './features/dashboard/compose.ts'
 import { composeDistributions } from './features/distributions/compose.ts'
@@ -31,16 +32,20 @@ import { composeDisk } from './features/disk/compose.ts'
 import { composeJobs, jobCleaning } from './features/jobs/compose.ts'
 import type { Health } from './features/health/health.ts'
 import { composeLogs, logCleaning } from './features/logs/compose.ts'
+import { composeConsoleReleases } from './features/console-releases/compose.ts'
 import { composeSupport } from './features/support/compose.ts'
 import { composeDownloads } from './features/downloads/compose.ts'
 import { composeImports } from './features/imports/compose.ts'
 import { composeImportSources } from './features/import-sources/compose.ts'
 import { composeInventory } from './features/inventory/compose.ts'
 import { composeLicense } from './features/license/compose.ts'
+import { composeMachine } from './features/machine/compose.ts'
 import { composeMirror } from './features/mirror/compose.ts'
+import { composeSecurityUpdates } from './features/security-updates/compose.ts'
 import { composeNotifications } from './features/notifications/compose.ts'
 import { composeRelease } from './features/release/compose.ts'
 import { composeRetention } from './features/retention/compose.ts'
+import { composeSavedFilters } from './features/saved-filters/compose.ts'
 import { composeSbomRoutes } from './features/sbom/compose.ts'
 import { composeOwnDistributions } from './features/own-distributions/compose.ts'
 import { composePolicy } from './features/policy/compose.ts'
@@ -157,6 +162,7 @@ function composeObserving(
       folder: logFolder,
       accessLog: () => base.settings.now().downloads.access_log || undefined,
     }),
+    composeConsoleReleases(base),
     composeSupport({
       ...base,
       version,
@@ -169,7 +175,7 @@ function composeObserving(
 }
 
 /** What is known of packages, and decided about them. */
-function composeJudging(base: Foundation, verbs: Verbs, signatures: Feature): readonly Feature[] {
+function composeJudging(env: Env, base: Foundation, verbs: Verbs, signatures: Feature): readonly Feature[] {
   const { vulndb, scanning, packages, sbom, review } = verbs
   const { catalog } = packages
   return [
@@ -179,8 +185,21 @@ function composeJudging(base: Foundation, verbs: Verbs, signatures: Feature): re
     composeSupplierVex({ ...base, ...review, catalog }),
     composeVulnerabilities({ ...base, catalog }),
     composeReport({ ...base, engines: scanning.statuses }),
-    composeEngines({ ...base, vulndb, ...scanning }),
+    composeEngines({ ...base, vulndb, ...scanning, mediaFolder: env.mediaFolder }),
     composeSbomRoutes({ ...base, bills: sbom.bills }),
+  ]
+}
+
+/** What is chosen: by admins for everybody, and by people for themselves. */
+function composeChoices(
+  base: Foundation,
+  scheduler: Scheduler,
+  outbound: Awaited<ReturnType<typeof composeOutbound>>,
+): readonly Feature[] {
+  return [
+    composeSettings({ ...base, scheduler, isLicense: key => base.licensing.read(key) !== undefined }),
+    composeNotifications(outbound),
+    composeSavedFilters(base),
   ]
 }
 
@@ -203,7 +222,8 @@ function composeCondition(
 ) {
   const { scanning, vulndb, outlived, renewal } = verbs
   const { scanners, antivirus, dataAt } = scanning
-  return composeHealth({
+  const machine = composeMachine({ ...env, ...named(base, 'machine') })
+  const health = composeHealth({
     ...env,
     ...named(base, 'health'),
     antivirus,
@@ -211,6 +231,7 @@ function composeCondition(
     scheduler,
     backups: () => readFacts(base),
     diskWatch: disk.facts,
+    machine: machine.seen,
     missingCatalogues: () => missingOf(vulndb.intel),
     dataAt,
     warnings: viewer => [
@@ -222,6 +243,7 @@ function composeCondition(
     authenticate: auth.authenticate,
     hiddenFrom: access.rules.hiddenFrom,
   })
+  return { health, features: [machine, health] }
 }
 
 /** What comes from other repositories. */
@@ -249,6 +271,7 @@ function composeImporting(
     imports,
     composeImportSources(needs),
     composeMirror({ ...needs, planner: imports.planner, notices: outbound.notices, nextRun }),
+    composeSecurityUpdates({ ...needs, planner: imports.planner, notices: outbound.notices, nextRun }),
     composeAdopt({ ...env, ...needs, activeFormats: active }),
     composeBundles({ ...env, ...base, ...needs, ...signatures, vulndb, activeFormats: active }),
   ]
@@ -262,12 +285,13 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const { scanners, antivirus } = scanning
   const { catalog, rebuild } = packages
   const { version, jwtMinutes, setupToken } = env
-  const clientFacts = createClientFacts(base)
+  const access = composeAccess(base)
+  const clientFacts = createClientFacts({ ...base, privateTrees: access.rules.privateTrees })
   const directory = composeDirectory(named(base, 'directory'))
   const active = new Set(activeFormats(env.repoFormat).map(({ id }) => id))
   const auth = composeAuth({ ...named(base, 'auth'), jwtMinutes, mail: outbound.mail, directory })
   const setup = composeSetup({
-    ...base,
+    ...{ ...base, fetch: outbound.fetch },
     setupToken,
     hashPassword,
     antivirus,
@@ -275,9 +299,8 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     secrets: base.layout.secrets,
     disk: () => probeFolder(base.layout.root),
   })
-  const access = composeAccess(base)
   const nextRun = (id: string): string | null => scheduler.jobs().find(job => job.id === id)?.next_run ?? null
-  const signatures = composeAntivirus({ ...base, antivirus, clamd: env.clamd })
+  const signatures = composeAntivirus({ ...env, ...base, antivirus })
   const importing = composeImporting(env, base, verbs, { active, nextRun, signatures })
   const uploads = composeUploads({
     ...{ ...named(base, 'uploads'), ...importing.imports, gate: gate.gate, problemOf },
@@ -285,24 +308,13 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   })
   const retention = composeRetention({ ...base, catalog })
   const downloads = composeDownloads({ ...named(base, 'downloads'), logFolder: env.logFolder })
-  const backups = composeBackups({ ...named(base, 'backups'), version, settingsKey: env.settingsKey })
+  const backups = composeBackups({ ...env, ...named(base, 'backups') })
   const disk = composeDisk({ ...named(base, 'disk'), notices: outbound.notices })
   const inventory = composeInventory({ ...named(base, 'inventory'), vulndb, matcher: scanning.matcher })
   const nightly = [backups, disk, downloads, inventory, uploads, retention, logCleaning({ ...env, ...base })]
-  const clocked = [
-    ...nightly,
-    ...importing.features,
-    trees,
-    renewal,
-    packages,
-    keys,
-    vulndb,
-    advisories,
-    outlived,
-    review,
-  ]
-  const scheduler = composeClock(base, clocked)
-  const health = composeCondition(env, base, verbs, { scheduler, disk, auth, access })
+  const byClock = [trees, renewal, packages, keys, vulndb, advisories, outlived, review]
+  const scheduler = composeClock(base, [...nightly, ...importing.features, ...byClock])
+  const condition = composeCondition(env, base, verbs, { scheduler, disk, auth, access })
   const features: readonly Feature[] = [
     setup,
     auth,
@@ -310,6 +322,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     ...importing.features,
     composeArtifacts({ ...base, ...importing.imports, catalog, contents, rebuild, clientFacts }),
     composeContentsRoutes({ ...base, contents }),
+    composeComparison({ ...base, contents }),
     composeAudit(base),
     composeDistributions({ ...base, ...review, ...trees, catalog, clientFacts, activeFormats: active }),
     composeOwnDistributions({ ...base, alone: trees.publisher.alone, database: vulndb.database }),
@@ -318,7 +331,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     backups,
     disk,
     composeJobs({ ...base, scheduler }),
-    ...composeObserving(env, base, { health, engines: scanning.statuses }),
+    ...composeObserving(env, base, { ...condition, engines: scanning.statuses }),
     downloads,
     inventory,
     composeLicense(base),
@@ -326,9 +339,8 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeRelease({ ...base, publisher: trees.publisher }),
     retention,
     composeDashboard({ ...base, antivirus }),
-    ...composeJudging(base, verbs, signatures),
-    composeSettings({ ...base, scheduler, isLicense: key => base.licensing.read(key) !== undefined }),
-    composeNotifications(outbound),
+    ...composeJudging(env, base, verbs, signatures),
+    ...composeChoices(base, scheduler, outbound),
     composeSso({
       ...{ ...env, ...named(base, 'sso') },
       fetch: outbound.fetch,
@@ -342,9 +354,9 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
       reactions: { onGithub: vulndb.refreshFeeds, onKev: vulndb.refreshKev },
     }),
     composeTenants({ ...base, version, internalToken: env.internalToken }),
-    health,
+    ...condition.features,
   ]
-  return { features, setup, auth, access, uploads, disk, downloads, health, scheduler }
+  return { features, setup, auth, access, uploads, disk, downloads, health: condition.health, scheduler }
 }
 
 /** Builds everything by hand, in the order of the layers; this list is the architecture. */

@@ -4,6 +4,7 @@ import { run } from './compose/run.ts'
 import { EnvProblems, readEnv, type Env } from './env.ts'
 import { armFailpoint } from './lib/failpoint.ts'
 import { giveBackMemoryWhenIdle } from './lib/idle-memory.ts'
+import { createSupervisor, systemdNotify, watchdogMs } from './lib/supervisor.ts'
 
 /** One line for a person per problem: what is wrong and what to do, never a stack. */
 function stopWith(error: unknown): never {
@@ -28,17 +29,26 @@ for (const warning of env.warnings) process.stderr.write(`${warning}\n`)
 const uiFolder = join(import.meta.dirname, '..', 'ui', 'dist')
 const service = await run(env, { uiFolder }, stopWith).catch(stopWith)
 const { url, needsSetup } = service
+const supervisor = createSupervisor({
+  say: systemdNotify(process.env.NOTIFY_SOCKET, process.env.PATH),
+  watchdogMs: watchdogMs(process.env.WATCHDOG_USEC),
+  ask: () => fetch(`${url}/health/live`, { signal: AbortSignal.timeout(20_000) }),
+  warn: text => process.stderr.write(`${text}\n`),
+})
 
 let stopping = false
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     if (stopping) return
     stopping = true
+    void supervisor.stopping()
     service.stop().then(() => process.exit(0), stopWith)
   })
 }
 // whoever reads this may end the service at once, in order
 process.stdout.write(`Gatehouse is ready at ${url}${needsSetup ? ` - create the first admin at ${url}/#/setup` : ''}\n`)
+
+await supervisor.ready()
 
 giveBackMemoryWhenIdle()
 flushCompileCache() // now, not at the end: a service may be killed

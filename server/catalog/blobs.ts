@@ -1,5 +1,7 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Sha256 } from '../core/identity.ts'
 import { isKept, type PackageFile, type State } from '../core/manifest.ts'
+import { NO_HOLDS, type BlobHolds } from '../db/blob-holds.ts'
 import type { Db } from '../db/db.ts'
 import type { Outbox } from '../db/outbox.ts'
 import type { Pool } from '../files/pool.ts'
@@ -21,22 +23,40 @@ export interface Blobs {
   settle(digest: Sha256): Promise<void>
 }
 
+/** How long a file that another replica holds is waited for. */
+const WAIT_MS = 30_000
+const LOOK_MS = 100
+
 /** Moves bytes in the pool, in such an order that what is owed repairs a crash at any point. */
 export function createBlobs({
   db,
   outbox,
   pool,
+  holds = NO_HOLDS,
 }: {
   readonly db: Db
   readonly outbox: Outbox
   readonly pool: Pool
+  /** Absent: no other process works on the pool. */
+  readonly holds?: BlobHolds | undefined
 }): Blobs {
   const lock = createKeyedLock()
   const digestsOf = (files: readonly Pick<PackageFile, 'blob'>[]): Sha256[] =>
     [...new Set(files.map(({ blob }) => blob.sha256))].sort()
 
+  /** To where the rows say that it belongs. */
+  async function shift(digest: Sha256): Promise<void> {
+    const place = await whereBlobBelongs(db, digest)
+    if (place === 'nowhere') await pool.remove(digest)
+    else if (place === 'quarantine') await pool.confine(digest)
+    else await pool.release(digest)
+  }
+
   return {
-    hold: (files, work) => lock.runAll(digestsOf(files), work),
+    hold: (files, work) => {
+      const digests = digestsOf(files)
+      return lock.runAll(digests, () => holds.hold(digests, work))
+    },
     async oweWayBack(files) {
       const digests = digestsOf(files)
       for (const digest of digests) {
@@ -58,10 +78,11 @@ export function createBlobs({
     },
     settle: digest =>
       lock.run(digest, async () => {
-        const place = await whereBlobBelongs(db, digest)
-        if (place === 'nowhere') await pool.remove(digest)
-        else if (place === 'quarantine') await pool.confine(digest)
-        else await pool.release(digest)
+        const until = performance.now() + WAIT_MS
+        while (!(await holds.alone(digest, () => shift(digest)))) {
+          if (performance.now() > until) throw new Error(`another replica holds ${digest}; tried again later`)
+          await wait(LOOK_MS)
+        }
       }),
   }
 }

@@ -8,10 +8,10 @@ import {
   type Sha256,
 } from '../core/identity.ts'
 import { isServed, type Manifest } from '../core/manifest.ts'
-import { keepBooks } from '../core/review.ts'
 import type { Tag } from '../core/tag.ts'
 import { ALL_SEEING, type Viewer } from '../core/viewer.ts'
 import { isUnavailable } from '../db/database-unavailable.ts'
+import type { BlobHolds } from '../db/blob-holds.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { HoldDistribution } from '../db/distribution-lock.ts'
 import type { Outbox } from '../db/outbox.ts'
@@ -23,19 +23,13 @@ import type { Notices } from '../outbound/notices.ts'
 import type { Audit, AuditFact } from '../record/audit.ts'
 import type { Events } from '../record/events.ts'
 import { createAdmission } from './admission.ts'
-import { deleted, judged } from './audit-facts.ts'
+import { deleted } from './audit-facts.ts'
 import { createBlobs } from './blobs.ts'
 import type { Actor, Admit, Change, Changed, Delete, Review, Within, Written } from './change.ts'
 import { oweEffects, type Bundling, type Step } from './effects.ts'
 import { readTags } from './queries/tags.ts'
-import {
-  deleteManifest,
-  findManifest,
-  findManifests,
-  listFrozen,
-  lockManifest,
-  updateManifest,
-} from './queries/store.ts'
+import { deleteManifest, findManifest, findManifests, listFrozen, lockManifest } from './queries/store.ts'
+import { createReviews } from './reviews.ts'
 import { createTags } from './tags.ts'
 
 /** The only writer of packages: upload, import, review, rescan, quarantine, promote, tag and delete all end here. */
@@ -53,6 +47,8 @@ export interface Catalog {
    * @returns an outcome for each, in their order: a refusal concerns one. @throws what concerns all
    */
   changeAll(changes: readonly Admit[], actor: Actor, within: Within): Promise<readonly Outcome<Changed>[]>
+  /** The same for different versions that are decided on together. */
+  reviewAll(changes: readonly Review[], actor: Actor, within: Within): Promise<readonly Outcome<Changed>[]>
   find(viewer: Viewer, ref: PackageRef): Promise<Manifest | undefined>
   /** As `find` for eyes that see everything; those who ask at the same time share a question to the database. */
   findKnown(ref: PackageRef): Promise<Manifest | undefined>
@@ -74,6 +70,8 @@ export interface CatalogDeps {
   /** Whether a format has signed trees; without them no publication is owed. */
   readonly hasTree: (format: FormatId) => boolean
   readonly hold: HoldDistribution
+  /** Absent: no other process works on the pool. */
+  readonly holds?: BlobHolds | undefined
   /** Sends notifications; absent: none are sent. */
   readonly notices?: Pick<Notices, 'oweMove'>
 }
@@ -96,6 +94,7 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     return codenames.map(codename => frozen.has(codename))
   }, isUnavailable)
   const admission = createAdmission({ db, blobs, clock, hold: deps.hold, record: recordAll })
+  const reviews = createReviews({ db, blobs, clock, record: recordAll })
 
   /** What every change of a version entails, in its transaction. */
   async function recordAll(
@@ -124,25 +123,6 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     return (await lockManifest(tx, ref)) ?? fail('version_not_found', { name: ref.name, version: ref.version })
   }
 
-  async function review(change: Review, actor: Actor, tx: Tx): Promise<Written> {
-    const before = await lock(tx, change.ref)
-    const judgement = change.judge(before, isoNow(clock))
-    if (judgement === undefined) return { outcome: 'already', manifest: before }
-    const after = keepBooks(before, judgement.after)
-    const fact = judged(judgement, before, actor)
-    const id = await updateManifest(tx, after)
-    if (id === undefined) throw new Error('a locked row is gone')
-    // out of quarantine before the commit: an index must never name bytes that are not in the pool
-    if (isServed(after.state) && !isServed(before.state)) await blobs.release(before.files)
-    const ask = await record(tx, fact, { before, after, id })
-    return {
-      outcome: 'changed',
-      manifest: after,
-      isQuiet: fact === undefined,
-      ...(ask === undefined ? {} : { ask }),
-    }
-  }
-
   async function remove(change: Delete, actor: Actor, tx: Tx): Promise<Written> {
     await tags.lock(tx, change.ref)
     const before = await lock(tx, change.ref)
@@ -154,15 +134,11 @@ export function createCatalog(deps: CatalogDeps): Catalog {
     return { outcome: 'deleted', manifest: before, ...(ask === undefined ? {} : { ask }) }
   }
 
-  async function alter(change: Review | Delete, actor: Actor): Promise<Written> {
+  async function erase(change: Delete, actor: Actor): Promise<Written> {
     const { ref } = change
     const known =
       (await findManifest(db, ALL_SEEING, ref)) ?? fail('version_not_found', { name: ref.name, version: ref.version })
-    return blobs.hold(known.files, async () => {
-      if (change.kind === 'delete') return db.tx(tx => remove(change, actor, tx))
-      await blobs.oweWayBack(known.files)
-      return db.tx(tx => review(change, actor, tx))
-    })
+    return blobs.hold(known.files, () => db.tx(tx => remove(change, actor, tx)))
   }
 
   /** What is done once a change is committed. */
@@ -191,10 +167,15 @@ export function createCatalog(deps: CatalogDeps): Catalog {
         return admission.copy(change, actor)
       case 'tag':
         return tags.set(change, actor)
-      default:
-        return alter(change, actor)
+      case 'review':
+        return reviews.review(change, actor)
+      case 'delete':
+        return erase(change, actor)
     }
   }
+
+  const tellAll = (outcomes: readonly Outcome<Written>[], actor: Actor): readonly Outcome<Changed>[] =>
+    outcomes.map(outcome => ('error' in outcome ? outcome : { value: tell(outcome.value, actor) }))
 
   return {
     find: (viewer, ref) => findManifest(db, viewer, ref),
@@ -208,8 +189,10 @@ export function createCatalog(deps: CatalogDeps): Catalog {
       return tell(await write(change, actor), actor)
     },
     async changeAll(changes, actor, within) {
-      const outcomes = await admission.admitAll(changes, actor, within)
-      return outcomes.map(outcome => ('error' in outcome ? outcome : { value: tell(outcome.value, actor) }))
+      return tellAll(await admission.admitAll(changes, actor, within), actor)
+    },
+    async reviewAll(changes, actor, within) {
+      return tellAll(await reviews.reviewAll(changes, actor, within), actor)
     },
     settleBlob: blobs.settle,
   }

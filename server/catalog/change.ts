@@ -49,6 +49,8 @@ export interface Review {
   readonly kind: 'review'
   readonly ref: PackageRef
   readonly judge: (before: Manifest, now: Iso) => Judgement | undefined
+  /** One of many that are published together: the tree may follow so much later, in ms; absent: at once. */
+  readonly publishWithinMs?: number
 }
 
 /**

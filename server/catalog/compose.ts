@@ -1,6 +1,7 @@
 import { ALL_SEEING } from '../core/viewer.ts'
 import { printRef, sha256, type PackageName, type PackageRef } from '../core/identity.ts'
 import type { Debts, Part } from '../core/feature.ts'
+import { forgetHolds } from '../db/blob-holds.ts'
 import type { Db } from '../db/db.ts'
 import { FILES_LONGEST_MS } from '../db/outbox.ts'
 import { createHold } from '../db/distribution-lock.ts'
@@ -126,7 +127,8 @@ export function composeCatalog(needs: CatalogNeeds): CatalogPart {
         when: () => '20 3 * * *',
         daily: true,
         run: async () => {
-          await pool.sweep(digest => isBlobNeeded(db, digest))
+          await pool.sweep(digest => isBlobNeeded(db, digest), needs.holds?.alone)
+          if (needs.holds !== undefined) await forgetHolds(db)
         },
       },
     ],

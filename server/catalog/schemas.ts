@@ -80,6 +80,7 @@ export const StepSchema = Type.Object({
   detail: Text,
   warning: Type.Boolean(),
   holds: Type.Boolean({ description: 'Whether the policy asked for a review because of this step.' }),
+  took_ms: Type.Optional(Type.Integer({ description: 'Of the step at the gate; absent where it was not measured.' })),
 })
 
 /** What a package carries inside, in short. */

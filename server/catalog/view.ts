@@ -92,6 +92,8 @@ export interface StepView {
   readonly warning: boolean
   /** Whether the policy asked for a review because of it. */
   readonly holds: boolean
+  /** How long the step took at the gate. */
+  readonly took_ms?: number
 }
 
 /** A report as the API has always shown it. */
@@ -105,6 +107,7 @@ export function stepView(report: Report): StepView {
     detail: missing.length === 0 ? report.outcome : `missing: ${missing.join(', ')}`,
     warning: report.outcome === 'warned' || report.outcome === 'unavailable',
     holds: report.holds === true,
+    ...(report.took_ms === undefined ? {} : { took_ms: report.took_ms }),
   }
 }
 

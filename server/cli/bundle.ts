@@ -245,6 +245,7 @@ interface Taken {
   readonly already: number
   readonly held: number
   readonly refused: number
+  readonly upstream_changed: number
   readonly waits: number
 }
 
@@ -253,9 +254,18 @@ async function importFile(path: string, values: Values): Promise<void> {
   const body = { upload, ...(values['allow-older'] === true ? { allow_older: true } : {}) }
   const asked = await json<{ job_id: string; message: string }>('POST', '/bundles/import', { body })
   say(asked.message)
-  const { name, sender, published, already, held, refused, waits } = await follow<Taken>(asked.job_id)
+  const {
+    name,
+    sender,
+    published,
+    already,
+    held,
+    refused,
+    upstream_changed: changed,
+    waits,
+  } = await follow<Taken>(asked.job_id)
   say(
-    `${name} from ${sender}: ${published} published, ${already} here already, ${held} held, ${refused} refused, ${waits} left out.`,
+    `${name} from ${sender}: ${published} published, ${already} here already, ${held} held, ${refused} refused, ${changed} with other bytes than here, ${waits} left out.`,
   )
   await makeReceipt(sender, values.receipt)
 }

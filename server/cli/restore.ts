@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import type { Client } from 'pg'
+import { BadArchive } from '../backup/archive-reader.ts'
 import { printSigned } from '../backup/archive-signature.ts'
 import { carryOut, decide, decideUndo, discardStaged, stageBackup } from '../backup/restore.ts'
-import type { RestoredBackup } from '../backup/restore-plan.ts'
+import { isRestoreDecided, type RestoredBackup } from '../backup/restore-plan.ts'
 import { namedSource } from '../backup/targets/named-source.ts'
 import { connected } from '../db/connected.ts'
 import { openClient, type DatabaseAddress } from '../db/db.ts'
@@ -13,6 +14,8 @@ import { refuseJoined } from '../files/joined-root.ts'
 import { lockRoot } from '../files/root-lock.ts'
 import { armFailpoint } from '../lib/failpoint.ts'
 import { openRoot } from '../files/root.ts'
+import { space } from '../lib/disk-space.ts'
+import { machineFaultOf } from '../lib/machine-faults.ts'
 
 const USAGE = `npm run restore -- ARCHIVE [--passphrase-file FILE]
 npm run restore -- --undo
@@ -20,7 +23,7 @@ npm run restore -- --undo
 Restores a backup into REPOS_ROOT and its database, while the service is stopped. ARCHIVE is a file, a directory that
 backups are written to, or the address of a bucket (https://s3.example/bucket/prefix, with its keys in
 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY): its newest backup, or the one whose name follows behind a slash. What is there is put aside for seven
-days; --undo goes back to it. The passphrase of an encrypted archive is the first line of FILE, or stands in
+days; --undo goes back to it. Either ends every session; API tokens that were revoked stay revoked. The passphrase of an encrypted archive is the first line of FILE, or stands in
 GATEHOUSE_BACKUP_PASSPHRASE.
 `
 
@@ -108,11 +111,32 @@ async function work(wish: Wish, env: Env, client: Client): Promise<void> {
   say('Start the service: it publishes the trees. Then run npm run verify. --undo goes back.')
 }
 
+/** PostgreSQL may end when its own disk is full, and then says only that it is gone. */
+const LEAST_FREE_BYTES = 16 * 1024 ** 2
+
+/** The same error, in words where it is about the disk. */
+async function aboutDisk(root: string, error: unknown): Promise<unknown> {
+  // that says already what is missing
+  if (error instanceof BadArchive) return error
+  const { freeBytes } = await space(root)
+  if (machineFaultOf(error) !== 'disk_full' && freeBytes >= LEAST_FREE_BYTES) return error
+  return new Error(
+    isRestoreDecided(root)
+      ? `The disk of ${root} is full. The restore is decided: make room, then start the service or restore again, which does it to its end.`
+      : `The disk of ${root} is full. Nothing was restored, and what was there is as it was. Make room, then restore again.`,
+    { cause: error },
+  )
+}
+
 async function run(wish: Wish): Promise<void> {
   const env = readEnv(process.env, process.cwd())
   const { address, close } = await openAlone(env)
   const open = (): Client => openClient(address, { queryTimeoutMs: Infinity })
-  await connected(open, client => work(wish, env, client)).finally(close)
+  try {
+    await connected(open, client => work(wish, env, client)).finally(close)
+  } catch (error) {
+    throw await aboutDisk(env.reposRoot, error)
+  }
 }
 
 armFailpoint(process.env['GATEHOUSE_FAILPOINT'])

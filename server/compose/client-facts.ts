@@ -9,14 +9,17 @@ export function createClientFacts({
   address,
   settings,
   keyring,
+  privateTrees,
 }: {
   readonly address: Pick<AppAddress, 'repository'>
   readonly settings: Pick<Settings, 'now'>
   readonly keyring: Pick<Keyring, 'rsaKeys'>
+  readonly privateTrees: () => Promise<ReadonlySet<string>>
 }): (raw: RawRequest) => Promise<ClientFacts> {
   return async raw => ({
     url: address.repository(raw),
     signedPackages: settings.now().signing.rpm_packages,
     rsaKeys: (await keyring.rsaKeys()).map(key => key.key_name),
+    privateTrees: await privateTrees(),
   })
 }

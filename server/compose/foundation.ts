@@ -1,9 +1,11 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { DEFAULT_DISTRIBUTIONS } from '../core/default-distributions.ts'
 import { createRepositories } from '../core/repository.ts'
+import { readOutcome } from '../backup/restore-plan.ts'
 import { createAppAddress } from '../http/app-address.ts'
+import { createBlobHolds } from '../db/blob-holds.ts'
 import { createDb, type DatabaseAddress, type Db } from '../db/db.ts'
 import { startEmbedded, type Embedded } from '../db/embedded.ts'
 import { migrate } from '../db/migrate.ts'
@@ -29,7 +31,7 @@ import { createArrivals } from '../lib/arrivals.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createDigestThreads } from '../lib/digest.ts'
 import type { RootLog } from '../lib/log.ts'
-import { ALONE } from '../lib/replica-memory.ts'
+import { ALONE, type Shared } from '../lib/replica-memory.ts'
 import { createSecretBox } from '../lib/secret-box.ts'
 import { createAudit } from '../record/audit.ts'
 import { createEvents } from '../record/events.ts'
@@ -40,7 +42,7 @@ import { createSettings } from '../settings/store.ts'
 import { createKeyring } from '../signing/keyring.ts'
 import { createWorker } from '../work/worker.ts'
 import { endRestore } from './end-restore.ts'
-import { composeReplication, installationOf } from './replication.ts'
+import { composeReplication, installationOf, openRelay } from './replication.ts'
 import { createUploaderKeys } from '../signing/uploader-keys.ts'
 
 async function openDatabase(
@@ -68,11 +70,30 @@ async function openDatabase(
   return { db, embedded, address }
 }
 
+/** Signs nothing that was signed before the last restore: what ended since the backup must not begin again. */
+async function sinceRestore(root: string, secret: string): Promise<string> {
+  const outcome = await readOutcome(root)
+  return outcome === undefined ? secret : createHmac('sha256', secret).update(outcome.done_at).digest('base64url')
+}
+
 async function secretsOf(env: Env, layout: Layout): Promise<{ readonly jwt: string; readonly settings: string }> {
   return {
-    jwt: env.jwtSecret ?? (await keepSecret(layout, 'jwt')),
+    jwt: await sinceRestore(layout.root, env.jwtSecret ?? (await keepSecret(layout, 'jwt'))),
     settings: env.settingsKey ?? (await keepSecret(layout, 'settings')),
   }
+}
+
+/** The memory that replicas share. */
+async function openShared({ redisUrl }: Pick<Env, 'redisUrl'>, log: RootLog): Promise<Shared> {
+  if (redisUrl === undefined) return ALONE
+  return (await import('../lib/redis.ts')).createShared({
+    url: redisUrl,
+    onTrouble: trouble => {
+      if (trouble === undefined) log.info('Redis answers')
+      else
+        log.warn({ trouble }, 'limits and events go by way of the database until Redis answers again, which is slower')
+    },
+  })
 }
 
 /** The functions that the community edition refuses, by the names in those refusals. */
@@ -108,16 +129,8 @@ export async function layFoundation(env: Env, log: RootLog) {
   })
   const threads = createDigestThreads({ threads: 1 })
   const box = createSecretBox(secrets.settings)
-  const shared =
-    env.redisUrl === undefined
-      ? ALONE
-      : (await import('../lib/redis.ts')).createShared({
-          url: env.redisUrl,
-          onTrouble: trouble => {
-            if (trouble === undefined) log.info('Redis answers')
-            else log.warn({ trouble }, 'limits and events are not shared until Redis answers again')
-          },
-        })
+  const shared = await openShared(env, log)
+  const relay = await openRelay(replication, { db, shared, log })
   const vendorSecret = env.licenseSecret ?? (await keepSecret(layout, 'license'))
   const settings = await createSettings({
     layout,
@@ -153,6 +166,7 @@ export async function layFoundation(env: Env, log: RootLog) {
     worker: createWorker({ db, log }),
     box,
     jwtSecret: secrets.jwt,
+    threads,
     spool: createSpool({
       layout,
       random: randomBytes,
@@ -161,9 +175,10 @@ export async function layFoundation(env: Env, log: RootLog) {
       ...(replicas === undefined ? {} : { instance }),
     }),
     pool: createPool({ layout, clock }),
+    holds: replicas && createBlobHolds(db, instance),
     manifests: createManifests(layout),
     audit,
-    events: createEvents({ clock, shared }),
+    events: createEvents({ clock, shared: relay }),
     metrics: createMetrics(),
     starting: createStarting(),
     settings,

@@ -65,10 +65,17 @@ async function followRestore(
         ? {
             kind: 'backup.restored',
             backup: plan.backup.name,
+            ...(plan.backup.from === undefined ? {} : { from: plan.backup.from }),
             packages: plan.backup.packages,
             of: plan.backup.created_at,
+            log: plan.audit ?? 'replaced',
+            aside: `.${plan.away}`,
           }
-        : { kind: 'backup.undone', restored_at: awaySince(plan.away) },
+        : {
+            kind: 'backup.undone',
+            restored_at: awaySince(plan.away),
+            ...(plan.keeps_audit === undefined ? {} : { log: plan.keeps_audit ? 'kept' : 'replaced' }),
+          },
   })
   await writeOutcome(layout.root, { ...outcome, followed: true })
 }

@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { createChanges, NO_CHANGES, type Changes } from '../db/changes.ts'
 import { openClient, type Db } from '../db/db.ts'
 import { createLeadership, createSoleLeadership, type Leadership } from '../db/leadership.ts'
+import { createRelay } from '../db/relay.ts'
 import { createReplicas, type Replicas } from '../db/replicas.ts'
 import { deadHere, forgetJoined } from '../files/joined-root.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Log } from '../lib/log.ts'
+import type { Shared } from '../lib/replica-memory.ts'
 
 export interface Replication {
   /** The name of this process. */
@@ -42,6 +44,16 @@ export function composeReplication({
       log.warn({ err: error }, 'the database does not know that this replica is there'),
     ),
   }
+}
+
+/** Messages between replicas; of one process alone, none. */
+export async function openRelay(
+  { instance, changes, replicas }: Replication,
+  { db, shared, log }: { readonly db: Db; readonly shared: Shared; readonly log: Log },
+): Promise<Pick<Shared, 'tell' | 'hear'>> {
+  if (replicas === undefined) return shared
+  const onError = (error: unknown): void => log.warn({ err: error }, 'events did not get to the other replicas')
+  return createRelay({ db, changes, shared, replicas, instance, onError })
 }
 
 /** Which database this is; copies of it have the same name. */

@@ -1,7 +1,11 @@
 import type { AppDeps } from './app.ts'
 import { createApp } from './app.ts'
+import { createCountTogether } from './count-together.ts'
 import { createListener, type Listener } from './listener.ts'
 import { createRateLimits } from './rate-limit.ts'
+import type { Queryable } from '../db/db.ts'
+import { createRateCounts } from '../db/rate-counts.ts'
+import type { Replicas } from '../db/replicas.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Shared } from '../lib/replica-memory.ts'
 import type { Starting } from '../record/starting.ts'
@@ -14,6 +18,9 @@ export interface HttpNeeds extends Omit<AppDeps, 'limits' | 'uploadLimits' | 'bi
   readonly clock: Clock
   /** The memory that replicas share, so that they count together. */
   readonly shared: Shared
+  readonly db: Queryable
+  /** Undefined where there is never a second process. */
+  readonly replicas: Pick<Replicas, 'others'> | undefined
   readonly settings: Pick<Settings, 'now'>
   readonly keyring: Pick<Keyring, 'keys' | 'publicKey'>
   readonly starting: Pick<Starting, 'now' | 'maintain'>
@@ -38,9 +45,13 @@ const SWEEP_MS = 60_000
 
 /** Routes and trees behind one listener. */
 export function composeHttp(needs: HttpNeeds): HttpPart {
-  const { clock, shared, keyring, settings, starting } = needs
+  const { clock, shared, db, replicas, keyring, settings, starting } = needs
   let closed: ReadonlySet<string> | undefined
-  const limits = createRateLimits(() => clock.now().getTime(), shared)
+  const now = (): number => clock.now().getTime()
+  // the embedded database has one daemon
+  const together =
+    replicas && createCountTogether({ now, shared, counts: createRateCounts(db), replicas, log: needs.log })
+  const limits = createRateLimits(now, shared, together)
   const app = createApp({
     ...needs,
     privateTrees: async () => closed ?? needs.privateTrees(),

@@ -1,5 +1,6 @@
-import type { Middleware } from 'koa'
+import type { Context, Middleware } from 'koa'
 import { extname, join } from 'node:path'
+import type { SendOptions } from './file-answer.ts'
 import { sendFile } from './send-file.ts'
 import { treeSegments } from './trees.ts'
 
@@ -29,6 +30,24 @@ const CONSOLE_CSP = [
   `frame-ancestors 'none'`,
 ].join('; ')
 
+/** The compressed copies that the build writes beside its text files, the smaller first. */
+const COPIES: readonly (readonly [encoding: string, ending: string])[] = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+]
+
+/** Sends the smallest form that the client takes and that the build made. @returns false when there is none at all */
+async function sendSmallest(ctx: Context, path: string, options: SendOptions): Promise<boolean> {
+  ctx.vary('Accept-Encoding')
+  for (const [encoding, ending] of COPIES) {
+    if (ctx.acceptsEncodings(encoding, 'identity') !== encoding) continue
+    if (!(await sendFile(ctx, `${path}${ending}`, options))) continue
+    ctx.set('Content-Encoding', encoding)
+    return true
+  }
+  return sendFile(ctx, path, options)
+}
+
 /**
  * Serves the built console at `/`. Files under `assets/` have their hash in their name, so they may be cached for ever.
  */
@@ -42,7 +61,7 @@ export function createConsole(uiFolder: string): Middleware {
     ctx.state.route = '/'
     ctx.set('Content-Security-Policy', CONSOLE_CSP)
     const cacheControl = segments[0] === 'assets' ? 'public, max-age=31536000, immutable' : 'no-cache'
-    if (await sendFile(ctx, join(uiFolder, ...segments), { type, cacheControl })) return
+    if (await sendSmallest(ctx, join(uiFolder, ...segments), { type, cacheControl })) return
     if (ctx.path !== '/') return next()
     ctx.type = 'text/plain; charset=utf-8'
     ctx.body = 'Gatehouse runs. Its console is not built: run npm run build, then reload.\n'

@@ -71,6 +71,12 @@ test('a stream may have headers of its own beside the usual ones', async () => {
   expect(text).toBe('data: warning|two lines | and a bar\n\n')
 })
 
+test('a line is one line, whatever others put into it', () => {
+  // a second event, a red terminal, and letters that turn around
+  const { text } = new Line('error', 'x\n\ndata: done|DONE\r\n\u001b[31m\u202egpj.exe\u0000\u009b2J')
+  expect(text).toBe('error|x data: done|DONE \ufffd[31m\ufffdgpj.exe\ufffd\ufffd2J')
+})
+
 test('a route with both answers JSON, and lines to who asks for events', async () => {
   expect((await get('/api/v1/either')).text).toBe('{"n":1}')
   const streamed = await get('/api/v1/either', { Accept: 'text/event-stream' })

@@ -4,12 +4,15 @@ import ratelimit from 'koa-ratelimit'
 import { fail } from '../core/errors.ts'
 import type { Limit } from '../core/contract.ts'
 import { ALONE, type Shared } from '../lib/replica-memory.ts'
+import type { CountTogether } from './count-together.ts'
 
 const MINUTE_MS = 60_000
 
-/** What koa-ratelimit keeps per address. `reset` is in seconds since 1970. */
+/** What koa-ratelimit keeps per address. `reset` is in seconds since 1970; `remaining` still has the last request. */
 interface Kept {
   readonly reset?: number
+  readonly total?: number
+  readonly remaining?: number
 }
 
 /**
@@ -43,18 +46,36 @@ export interface RateLimits {
   size(): number
 }
 
+const countOf = ({ total = 0, remaining = 0 }: Kept): number => (remaining > 0 ? total - remaining + 1 : total)
+
 /**
- * Counts per sender and bucket in Redis, and in this process for when Redis does not answer.
+ * Counts per sender and bucket in Redis, and in this process. Where other replicas are and no Redis answers, they count
+ * together in the database: that is slower, and a client never gets more than with Redis.
  * Routes with one bucket share its count. Senders whose minute is over are forgotten within another one; the library
  * would keep them for ever.
  */
-export function createRateLimits(now: () => number = Date.now, shared: Pick<Shared, 'client'> = ALONE): RateLimits {
+export function createRateLimits(
+  now: () => number = Date.now,
+  shared: Pick<Shared, 'client'> = ALONE,
+  together?: CountTogether,
+): RateLimits {
   const buckets = new Map<string, Counts>()
   const counters = new Map<string, Counter>()
   let swept = now()
 
+  together?.bring(() => {
+    const at = now()
+    return [...buckets].flatMap(([key, db]) =>
+      [...db].flatMap(([id, kept]) =>
+        // as koa-ratelimit names them
+        (kept.reset ?? 0) * 1_000 < at ? [] : [{ key: `${key}:${id.replace(/^limit:/, '')}`, n: countOf(kept) }],
+      ),
+    )
+  })
+
   function sweep(): void {
     swept = now()
+    together?.sweep()
     for (const db of buckets.values()) for (const [id, kept] of db) if ((kept.reset ?? 0) * 1000 < swept) db.delete(id)
   }
 
@@ -71,21 +92,34 @@ export function createRateLimits(now: () => number = Date.now, shared: Pick<Shar
       id: (ctx: { readonly state: { readonly counted?: unknown } }) => String(ctx.state.counted),
     }
     const alone = ratelimit({ ...options, driver: 'memory', db })
-    const together = (client: Redis): typeof alone =>
+    const inRedis = (client: Redis): typeof alone =>
       ratelimit({ ...options, driver: 'redis', db: client as never, namespace: `gatehouse:limit:${key}` } as never)
-    const counter: Counter = async (ctx, next) => {
+    /** False when Redis says that the count is used up, which it has told the client. */
+    async function passesRedis(ctx: Context): Promise<boolean> {
       const client = shared.client()
-      if (client === undefined) return alone(ctx as never, next)
+      if (client === undefined) return true
       let passes = false
       try {
-        await together(client)(ctx as never, async () => {
+        await inRedis(client)(ctx as never, async () => {
           passes = true
         })
       } catch {
-        return alone(ctx as never, next) // Redis went away in between: the limit still holds
+        return true // Redis went away in between: the other counts still hold
       }
+      return passes
+    }
+    const counter: Counter = async (ctx, next) => {
+      const isCounted = shared.client() !== undefined
+      if (!(await passesRedis(ctx))) return
+      let passes = false
       // also counted here, so that the count continues when Redis goes away
-      if (passes) await alone({ state: ctx.state, set: () => undefined } as never, next)
+      await alone((isCounted ? { state: ctx.state, set: () => undefined } : ctx) as never, async () => {
+        passes = true
+      })
+      if (!passes) return
+      const waitMs = await together?.waitMs(`${key}:${String(ctx.state.counted)}`, perMinute)
+      if (waitMs === undefined) return next()
+      ctx.state.rateLimit = { after: Math.ceil(waitMs / 1_000) }
     }
     counters.set(key, counter)
     return counter

@@ -375,6 +375,7 @@ describe('the console', () => {
     ])
     for (const path of [
       '/.env',
+      '/assets/index-abc.js.br',
       '/assets',
       '/assets/',
       '/assets/missing.js',
@@ -382,5 +383,28 @@ describe('the console', () => {
       '/../settings.json',
     ])
       expect((await get(path)).status, path).toBe(404)
+  })
+  test('its text files are sent as small as the client takes them, each form with its own ETag', async () => {
+    await put(join(uiFolder, 'assets/big-abc.js'), 'plain text')
+    await put(join(uiFolder, 'assets/big-abc.js.gz'), 'gzip bytes')
+    await put(join(uiFolder, 'assets/big-abc.js.br'), 'br')
+    const forms = [
+      ['gzip, deflate, br, zstd', 'br', 'br'],
+      ['gzip', 'gzip', 'gzip bytes'],
+      ['br;q=0, gzip;q=0', undefined, 'plain text'],
+      ['identity', undefined, 'plain text'],
+    ] as const
+    const tags = new Set<unknown>()
+    for (const [accepted, encoding, text] of forms) {
+      const { headers, text: got } = await get('/assets/big-abc.js', { 'accept-encoding': accepted })
+      expect([headers['content-encoding'], got, headers.vary, headers['content-type']], accepted).toEqual([
+        encoding,
+        text,
+        'Origin, Accept-Encoding',
+        'text/javascript; charset=utf-8',
+      ])
+      tags.add(headers.etag)
+    }
+    expect(tags.size).toBe(3)
   })
 })

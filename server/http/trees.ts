@@ -11,6 +11,7 @@ import type { TreeAddress } from './kept-trees.ts'
 import { createPairs } from './signed-pairs.ts'
 import { sendFile, type SendFileOptions } from './send-file.ts'
 import { sendJoined } from './send-joined.ts'
+import { ADMISSION_PATH, answerAdmission } from './tree-admission.ts'
 import { createTreeGuard, namesIn, type Admission, type TreeGuardDeps } from './tree-guard.ts'
 
 export interface TreeDeps extends TreeGuardDeps {
@@ -129,6 +130,7 @@ export function createTrees({ layout, repositories, formats, binaryKey, kept, ..
   }
 
   return async (ctx, next) => {
+    if (ctx.path === ADMISSION_PATH) return answerAdmission(ctx, roots, guard)
     const root = roots.find(one => ctx.path.startsWith(one) && ctx.path !== one)
     if (root === undefined || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
     const path = ctx.path.slice(root.length)

@@ -83,7 +83,11 @@ describe('a run', () => {
     const errors: string[] = []
     const scheduler = make([{ run }], { onError: id => errors.push(id) })
     await scheduler.start()
-    expect([scheduler.runNow('night'), scheduler.runNow('night'), scheduler.runNow('day')]).toEqual([true, true, false])
+    expect([scheduler.runNow('night'), scheduler.runNow('night'), scheduler.runNow('day')]).toEqual([
+      'begun',
+      'running',
+      undefined,
+    ])
     gate.reject(new Error('the disk is full'))
     await scheduler.stop()
     expect(run).toHaveBeenCalledTimes(1)
@@ -106,13 +110,39 @@ describe('a run', () => {
     // every second: the clock starts it while this test looks on
     const scheduler = make([{ id: 'second', run, when: () => '* * * * * *' }], { jitterMs: () => 3_600_000, random })
     await scheduler.start()
-    await vi.waitFor(() => expect(random).toHaveBeenCalled())
+    await vi.waitFor(() => expect(random).toHaveBeenCalled(), 10_000)
     await scheduler.stop()
     expect(run).not.toHaveBeenCalled()
     expect(await rows()).toEqual([...before, { id: 'second', due_at: expect.any(Date), ran_at: null, error: null }])
     now = new Date('2026-03-11T10:00:05Z')
     expect(await runsOf({ id: 'second', when: () => '* * * * * *' })).toBe(1)
   })
+})
+
+test('the next run is told where another replica runs the jobs, too; of a paused one there is none', async () => {
+  const scheduler = make([{}, { id: 'off', when: () => undefined }, { id: 'often', when: () => '*/5 * * * *' }])
+  const nights = { id: 'night', name: 'Nightly', next_run: '2026-03-11T03:00:00.000Z', paused: false, listed: true }
+  const expected = [
+    nights,
+    { ...nights, id: 'off', next_run: null, paused: true },
+    { ...nights, id: 'often', next_run: '2026-03-10T10:05:00.000Z' },
+  ]
+  expect(scheduler.jobs()).toEqual(expected)
+  await scheduler.start()
+  expect(scheduler.jobs()).toEqual(expected)
+})
+
+test('a job that runs often is on record and run by hand where it says so, and is not made up', async () => {
+  const run = vi.fn(async () => undefined)
+  const often: Partial<Job> = { id: 'count', when: () => '*/5 * * * *', daily: undefined as never, listed: true, run }
+  const scheduler = make([often])
+  await scheduler.start()
+  expect(scheduler.runNow('count')).toBe('begun')
+  await vi.waitFor(async () => expect((await scheduler.lastRuns()).get('count')).toMatchObject({ error: null }))
+  now = new Date('2026-03-12T10:00:00Z')
+  await scheduler.stop()
+  await scheduler.start()
+  expect(run).toHaveBeenCalledTimes(1)
 })
 
 test('the last due moment is that of the zone, also on the day the clocks change, and may be now', () => {

@@ -12,10 +12,11 @@ export interface JobCard {
   /** Null while the job is paused. */
   readonly next_run: string | null
   readonly paused: boolean
-  readonly daily: boolean
+  /** Whether people see it in the list of what the clock starts, and may start it at once. */
+  readonly listed: boolean
 }
 
-/** How the last run of a daily job went. */
+/** How the last run of a listed job went. */
 export interface LastRun {
   readonly due_at: string
   readonly ran_at: string | null
@@ -30,11 +31,12 @@ export interface Scheduler {
   /** Reads `when` and `zone` of every job again, after settings changed. */
   reschedule(): Promise<void>
   readonly started: boolean
+  /** All jobs; also where another replica runs them, with when that one does next. */
   jobs(): readonly JobCard[]
-  /** Of daily jobs that have run, by their ids. */
+  /** Of listed jobs that have run, also by hand, by their ids. What only asks for work has run when that has ended. */
   lastRuns(): Promise<ReadonlyMap<string, LastRun>>
-  /** Runs a daily job now. @returns false when there is none of this id */
-  runNow(id: string): boolean
+  /** Runs a listed job now, unless it is running. @returns undefined when there is none of this id */
+  runNow(id: string): 'begun' | 'running' | undefined
   /** Waits for running jobs. */
   stop(): Promise<void>
 }
@@ -65,6 +67,15 @@ export function lastDue({ line, zone }: Rule, now: Date): Date {
     .toDate()
 }
 
+/** The first moment after `now` at which a cron line is due. */
+export const nextDue = ({ line, zone }: Rule, now: Date): Date =>
+  cron
+    .parseExpression(line, { currentDate: now, ...(zone === '' ? {} : { tz: zone }) })
+    .next()
+    .toDate()
+
+const isListed = ({ daily, listed }: Job): boolean => daily === true || listed === true
+
 /** Runs jobs by the clock. Does not start a job that is still running. */
 export function createScheduler(list: readonly Job[], options: SchedulerOptions): Scheduler {
   const { db, clock, zone, jitterMs, random = Math.random, onError } = options
@@ -72,6 +83,11 @@ export function createScheduler(list: readonly Job[], options: SchedulerOptions)
   const running = new Map<string, Promise<void>>()
   let started = false
   let stopping = new AbortController()
+
+  function ruleOf(job: Job): Rule | undefined {
+    const line = job.when()
+    return line === undefined ? undefined : { line, zone: job.zone?.() ?? zone() ?? '' }
+  }
 
   async function recorded(job: Job, due: Date): Promise<void> {
     const from = performance.now()
@@ -98,7 +114,7 @@ export function createScheduler(list: readonly Job[], options: SchedulerOptions)
       // a stop in between leaves it missed: the next start makes it up
       if (afterMs > 0) await wait(afterMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
-      await (job.daily === true ? recorded(job, due) : job.run())
+      await (isListed(job) ? recorded(job, due) : job.run())
     })()
       .catch((error: unknown) => onError(job.id, error))
       .finally(() => running.delete(job.id))
@@ -108,9 +124,9 @@ export function createScheduler(list: readonly Job[], options: SchedulerOptions)
   function plan(job: Job): void {
     scheduled.get(job.id)?.timer.cancel()
     scheduled.delete(job.id)
-    const line = job.when()
-    if (line === undefined) return
-    const rule = { line, zone: job.zone?.() ?? zone() ?? '' }
+    const rule = ruleOf(job)
+    if (rule === undefined) return
+    const { line } = rule
     const timer = schedule.scheduleJob(job.id, { rule: line, ...(rule.zone === '' ? {} : { tz: rule.zone }) }, due =>
       fire(job, due, job.daily === true ? Math.floor(random() * jitterMs()) : 0),
     ) as Scheduled | null
@@ -157,27 +173,18 @@ export function createScheduler(list: readonly Job[], options: SchedulerOptions)
       return started
     },
     jobs: () =>
-      list.map(({ id, name, daily = false }) => {
-        const next = scheduled.get(id)?.timer.nextInvocation() as
-          { toDate?: () => Date; toISOString?: () => string } | undefined
-        const at = next?.toISOString?.() ?? null
-        return { id, name, next_run: at, paused: at === null, daily }
+      list.map(job => {
+        const rule = ruleOf(job)
+        const at = rule === undefined ? null : nextDue(rule, clock.now()).toISOString()
+        return { id: job.id, name: job.name, next_run: at, paused: at === null, listed: isListed(job) }
       }),
-    lastRuns: async () =>
-      new Map(
-        (
-          await db.query<LastRun & { id: string; due_at: Date; ran_at: Date }>(
-            'select id, due_at, ran_at, took_ms, error from clock_job where ran_at is not null',
-          )
-        ).map(({ id, due_at, ran_at, took_ms, error }) => [
-          id,
-          { due_at: due_at.toISOString(), ran_at: ran_at.toISOString(), took_ms, error },
-        ]),
-      ),
+    lastRuns: () => readLastRuns(db, list),
     runNow: id => {
-      const job = list.find(one => one.id === id && one.daily === true)
-      if (job !== undefined) fire(job, clock.now())
-      return job !== undefined
+      const job = list.find(one => one.id === id && isListed(one))
+      if (job === undefined) return undefined
+      if (running.has(id)) return 'running'
+      fire(job, clock.now())
+      return 'begun'
     },
     stop: async () => {
       stopping.abort()
@@ -191,3 +198,42 @@ export function createScheduler(list: readonly Job[], options: SchedulerOptions)
 
 /** A rule in one text, to tell whether it has changed. */
 const printed = (rule: Rule | undefined): string => (rule === undefined ? '' : `${rule.line} ${rule.zone}`.trim())
+
+interface RunRow {
+  readonly id: string
+  readonly due_at: Date
+  readonly ran_at: Date
+  readonly took_ms: number | null
+  readonly error: string | null
+}
+
+async function readLastRuns(db: Queryable, list: readonly Job[]): Promise<ReadonlyMap<string, LastRun>> {
+  const asking = list.flatMap(({ id, work }) => (work === undefined ? [] : [{ id, ...work }]))
+  const [begun, ended] = await Promise.all([
+    db.query<RunRow>('select id, due_at, ran_at, took_ms, error from clock_job where ran_at is not null'),
+    db.query<RunRow>(
+      `select distinct on (a.id) a.id, j.asked_at as due_at, j.finished_at as ran_at, j.error->>'message' as error,
+        round(extract(epoch from j.finished_at - j.started_at) * 1000)::integer as took_ms
+      from unnest($1::text[], $2::text[], $3::jsonb[]) as a (id, kind, request)
+      join job j on j.kind = a.kind and j.request - 'ip' = a.request and j.state in ('done', 'error')
+      order by a.id, j.finished_at desc`,
+      [
+        asking.map(({ id }) => id),
+        asking.map(({ kind }) => kind),
+        asking.map(({ request }) => JSON.stringify(request)),
+      ],
+    ),
+  ])
+  const last = new Map(ended.map(row => [row.id, row]))
+  for (const row of begun) {
+    const work = last.get(row.id)
+    // that it was asked for says nothing; that it could not be asked for does
+    if (work === undefined || (row.error !== null && row.ran_at > work.ran_at)) last.set(row.id, row)
+  }
+  return new Map(
+    [...last].map(([id, { due_at, ran_at, took_ms, error }]) => [
+      id,
+      { due_at: due_at.toISOString(), ran_at: ran_at.toISOString(), took_ms, error },
+    ]),
+  )
+}

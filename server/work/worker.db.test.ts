@@ -199,7 +199,9 @@ describe('a job', () => {
   test('that is refused ends with the reason; one that breaks names no internals', async () => {
     const worker = await start(
       workOf(async (_, request) => {
-        if ((request as { to: number }).to === 3) throw new AppError('distribution_not_found', { codename: 'sid' })
+        const { to } = request as { to: number }
+        if (to === 3) throw new AppError('distribution_not_found', { codename: 'sid' })
+        if (to === 5) throw Object.assign(new Error('no space left on /x'), { code: 'ENOSPC' })
         throw new Error('secret path /x')
       }),
     )
@@ -216,6 +218,11 @@ describe('a job', () => {
       facts: { id: broken.id },
     })
     expect((await logOf(broken.id)).join()).not.toContain('secret')
+    const full = await worker.ask({ ...order, request: { to: 5 } })
+    expect((await worker.ended(full.id, NEVER)).error).toMatchObject({
+      code: 'disk_full',
+      message: expect.stringMatching(/^There is no room left on the disk.*free space/) as unknown,
+    })
     expect(quiet.error).toHaveBeenCalled()
   })
 

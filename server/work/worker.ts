@@ -4,6 +4,7 @@ import type { JobEnd, JobError, Jobs, Order, Run, WorkKind } from '../core/work.
 import { isUnavailable } from '../db/database-unavailable.ts'
 import type { Db } from '../db/db.ts'
 import type { Log } from '../lib/log.ts'
+import { machineFaultOf } from '../lib/machine-faults.ts'
 import { inRequest } from '../lib/request-scope.ts'
 import { createQueue, type Queue, type RunOf, type Taken } from './queue.ts'
 
@@ -58,7 +59,8 @@ export interface WorkerOptions {
 const GIVE_UP = 5
 
 const wordsOf = (error: unknown, id: string): JobError => {
-  const { code, message, facts } = error instanceof AppError ? error : new AppError('job_failed', { id })
+  const { code, message, facts } =
+    error instanceof AppError ? error : new AppError(machineFaultOf(error) ?? 'job_failed', { id })
   return { code, message, facts }
 }
 

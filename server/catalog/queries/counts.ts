@@ -47,6 +47,17 @@ export async function countByCodename(db: Queryable, viewer: Viewer): Promise<Re
   return new Map(rows.map(({ codename, n }) => [codename, n]))
 }
 
+/** How many binary packages are published in each codename, by codename. */
+export async function countServedByCodename(db: Queryable, viewer: Viewer): Promise<ReadonlyMap<string, number>> {
+  const { values, add } = params()
+  const rows = await db.query<{ codename: string; n: number }>(
+    `select codename, count(*)::int as n from package
+    where state = 'published' and kind = 'binary' and ${seenBy(viewer, add, 'codename')} group by codename order by codename`,
+    values,
+  )
+  return new Map(rows.map(({ codename, n }) => [codename, n]))
+}
+
 /** How many packages each format has; formats without any are left out. */
 export async function countByFormat(db: Queryable, viewer: Viewer): Promise<Readonly<Record<string, number>>> {
   const { values, add } = params()

@@ -9,6 +9,8 @@ export interface Known {
   readonly version: string
   readonly arch: string
   readonly state: State
+  /** The name of its source package. */
+  readonly source: string
   /** Where it came from: `upload`, `source:bookworm`. */
   readonly origin: string
 }
@@ -22,7 +24,7 @@ export function listKnown(
   const { values, add } = params(codename)
   return db.query<Known>(
     `
-    select p.name, p.version, p.arch, p.state, p.origin from package p
+    select p.name, p.version, p.arch, p.state, p.source, p.origin from package p
     where p.codename = $1 and p.kind = 'binary' and ${seenBy(viewer, add, 'p.codename')}
     order by p.name, p.sort_key desc, p.version collate "C" desc, p.arch`,
     values,

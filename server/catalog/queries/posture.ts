@@ -40,6 +40,26 @@ export function sumFindings(db: Queryable, viewer: Viewer): Promise<FindingSums[
   )
 }
 
+/** Vulnerabilities of one severity in packages in any state: all, those with a fix, and those known to be exploited. */
+export interface CveSums {
+  readonly severity: Severity
+  readonly cves: number
+  readonly fixable: number
+  readonly exploited: number
+}
+
+/** Counts as `GET /security/vulnerabilities` lists them. */
+export function sumCves(db: Queryable, viewer: Viewer): Promise<CveSums[]> {
+  const { values, add } = params()
+  return db.query<CveSums>(
+    `select f.severity, count(distinct f.cve) as cves, count(distinct f.cve) filter (where f.fixed_in is not null) as fixable,
+      count(distinct f.cve) filter (where f.kev) as exploited
+    from finding f ${seesAll(viewer) ? '' : 'join package p on p.id = f.package_id'} where ${seenBy(viewer, add, 'p.codename')}
+    group by f.severity order by max(f.rank) desc`,
+    values,
+  )
+}
+
 /** How many acceptances stand, and how many of them end within 30 days. */
 export async function countExceptions(
   db: Queryable,

@@ -4,7 +4,7 @@ import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Paging } from '../page.ts'
 import type { IndexedManifest } from './search.ts'
-import { conditions, containing, dueSql, orderNames, orderOf, pageClause, type Orders } from './sql.ts'
+import { conditions, containing, dueSql, orderNames, orderOf, pageClause, type Conditions, type Orders } from './sql.ts'
 
 export interface ReviewFilter {
   readonly states: readonly State[]
@@ -66,12 +66,12 @@ export interface ReviewRow {
   readonly due_at: Date | null
 }
 
-/** A page of packages for reviewers; the database sorts and cuts it. */
-export async function listReviewed(
-  db: Queryable,
+/** What narrows a list of reviews, and the deadline of its packages `p` in SQL. */
+export function reviewConditions(
   viewer: Viewer,
-  { filter, paging, sort, days, now }: ReviewAsk & { readonly filter: ReviewFilter },
-): Promise<{ readonly rows: readonly ReviewRow[]; readonly total: number }> {
+  filter: ReviewFilter,
+  { days, now }: Pick<ReviewAsk, 'days' | 'now'>,
+): { readonly is: Conditions; readonly due: string } {
   const is = conditions()
   is.seenBy(viewer, 'p.codename')
   is.when(filter.states, place => `p.state = any(${place}::text[])`)
@@ -100,6 +100,16 @@ export async function listReviewed(
     filter.overdue === undefined ? undefined : now,
     place => `(coalesce(${due} <= ${place}, false)) = ${String(filter.overdue)}`,
   )
+  return { is, due }
+}
+
+/** A page of packages for reviewers; the database sorts and cuts it. */
+export async function listReviewed(
+  db: Queryable,
+  viewer: Viewer,
+  { filter, paging, sort, days, now }: ReviewAsk & { readonly filter: ReviewFilter },
+): Promise<{ readonly rows: readonly ReviewRow[]; readonly total: number }> {
+  const { is, due } = reviewConditions(viewer, filter, { days, now })
   const from = `from package p ${is.where()}`
   // the count needs all but the last two parameters of the page query: the deadline is named so that none is unused
   const counted = db.first<{ total: number }>(`select count(*) as total, count(${due}) as with_deadline ${from}`, [

@@ -74,3 +74,28 @@ test('packages can be narrowed to those that nobody looked at', async () => {
   expect(await namesOf(true)).toEqual(['looked'])
   expect(await namesOf(false)).toEqual(['both', 'both', 'secret'])
 })
+
+test.each([
+  ['name', 'Index Only Scan using package_by_name'],
+  ['-name', 'Index Only Scan Backward using package_by_name'],
+  ['-updated_at', 'Index Only Scan using package_by_change'],
+  ['updated_at', 'Index Only Scan Backward using package_by_change'],
+] as const)('a far page of packages by %s is found in an index, without the rows before it', async (sort, scan) => {
+  const asked: [string, readonly unknown[]][] = []
+  const db = {
+    ...stock.db,
+    query: async (sql: string, values: readonly unknown[] = []) => {
+      asked.push([sql, values])
+      return []
+    },
+  } as never
+  const filter = { states: ['published', 'pending_review'] as const, sort }
+  await searchPackages(db, ALL_SEEING, { filter, paging: { page: 900, perPage: 50 } })
+  const [sql, values] = asked[0] ?? ['', []]
+  const plan = await stock.db.tx(async tx => {
+    // of so few rows all would be read
+    for (const way of ['seqscan', 'bitmapscan', 'sort']) await tx.query(`set local enable_${way} = off`)
+    return tx.query(`explain ${sql}`, values)
+  })
+  expect(JSON.stringify(plan)).toMatch(new RegExp(scan))
+})

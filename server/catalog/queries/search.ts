@@ -4,6 +4,7 @@ import type { Manifest, PackageKind, State } from '../../core/manifest.ts'
 import { seesAll, type Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { pageOf, type Page, type Paging } from '../page.ts'
+import { hasResult } from './gate-flow.ts'
 import { artifactsSeenBy, describedBy, pageClause, params, seenBy, SERVED_FIRST, type AddParam } from './sql.ts'
 
 /** A package as lists show it: the columns, not the manifest. */
@@ -217,6 +218,12 @@ export interface PackageFilter {
   readonly arch?: string | undefined
   /** Whether a vulnerability engine answered for it. */
   readonly scanned?: boolean | undefined
+  /** What a step of the gate made of it: `vulnerabilities:held`. */
+  readonly gate?: string | undefined
+  /** How it came in. */
+  readonly origin?: 'uploaded' | 'imported' | undefined
+  /** It came in then or later. */
+  readonly since?: string | undefined
   readonly sort?: PackageOrder | undefined
 }
 
@@ -236,6 +243,9 @@ export async function searchPackages(
   if (filter.kind !== undefined) where.push(`p.kind = ${add(filter.kind)}`)
   if (filter.arch !== undefined) where.push(`p.arch = ${add(filter.arch)}`)
   if (filter.scanned !== undefined) where.push(filter.scanned ? 'not p.unscanned' : 'p.unscanned')
+  if (filter.origin !== undefined) where.push(`p.origin ${filter.origin === 'uploaded' ? '=' : '<>'} 'upload'`)
+  if (filter.since !== undefined) where.push(`p.created_at >= ${add(new Date(filter.since))}`)
+  if (filter.gate !== undefined) where.push(hasResult(add(filter.gate)))
   if (q !== '') where.push(`a.haystack like ${add(`%${literally(q)}%`)}`)
   const from = `from package p ${q === '' ? '' : `join ${artifactsSeenBy(viewer, add)} a on a.name = p.name and a.format = p.format`} where ${where.join(' and ')}`
   const counted = db.first<{ total: number }>(`select count(*) as total ${from}`, [...values])

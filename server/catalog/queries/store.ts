@@ -56,6 +56,23 @@ export async function lockManifest(tx: Tx, ref: PackageRef): Promise<Manifest | 
   return row && fromRow(row)
 }
 
+/**
+ * Locks the rows of these packages until the transaction ends, in one order for everybody: two that lock some of the
+ * same rows wait for one another. @returns those that are there, by `printRef`
+ */
+export async function lockManifests(tx: Tx, refs: readonly PackageRef[]): Promise<Map<string, Manifest>> {
+  const inOrder = [...refs].sort((a, b) => (printRef(a) < printRef(b) ? -1 : 1))
+  const rows = await tx.repeat<Row>(
+    `
+    select p.id, p.manifest, p.facts, p.paths from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+      as wanted (format, codename, name, version, arch)
+    cross join lateral (select * from package where format = wanted.format and codename = wanted.codename
+      and name = wanted.name and version = wanted.version and arch = wanted.arch offset 0 for update) p`,
+    [0, 1, 2, 3, 4].map(n => inOrder.map(ref => refParams(ref)[n])),
+  )
+  return new Map(rows.map(fromRow).map(manifest => [printRef(manifest.ref), manifest]))
+}
+
 /** Writes the file rows of these, in the order of their files. */
 export async function insertFiles(tx: Tx, written: readonly Written[]): Promise<void> {
   const files = written.flatMap(({ id, manifest }) =>

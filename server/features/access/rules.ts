@@ -29,18 +29,38 @@ export interface AccessRules {
 }
 
 const FRESH_MS = 1_000
-const isOpen = ({ roles, users, groups }: Rule): boolean => roles.length + users.length + groups.length === 0
+/** No rule at all: everybody who is signed in sees it. */
+export const isOpen = ({ roles, users, groups }: Rule): boolean => roles.length + users.length + groups.length === 0
+
+/** One thing that lets somebody see a distribution. */
+export interface Opening {
+  readonly kind: 'everyone' | 'admin' | 'role' | 'user' | 'group'
+  /** Of the role or group. */
+  readonly name?: string
+}
+
+/** Everything that lets a user see a distribution; empty: it is hidden. */
+export function opens(
+  who: Pick<Principal, 'kind' | 'name' | 'role'>,
+  rule: Rule,
+  groups: readonly Group[],
+): readonly Opening[] {
+  if (isOpen(rule)) return [{ kind: 'everyone' }]
+  const isUser = who.kind !== 'token'
+  return [
+    ...(who.role === 'admin' ? [{ kind: 'admin' as const }] : []),
+    ...(rule.roles.includes(who.role) ? [{ kind: 'role' as const, name: who.role }] : []),
+    ...(isUser && rule.users.includes(who.name) ? [{ kind: 'user' as const }] : []),
+    ...groups
+      .filter(({ name, members }) => isUser && rule.groups.includes(name) && members.includes(who.name))
+      .map(({ name }) => ({ kind: 'group' as const, name })),
+  ]
+}
 
 /** The token's own list of distributions was given by an admin: it opens what it names. */
 function isOpenTo(who: Principal | undefined, rule: Rule, groups: readonly Group[]): boolean {
-  if (isOpen(rule)) return true
-  if (who === undefined) return false
-  if (rule.roles.includes(who.role)) return true
-  if (who.kind === 'token') return who.scope?.distributions?.includes(rule.codename) === true
-  return (
-    rule.users.includes(who.name) ||
-    groups.some(({ name, members }) => rule.groups.includes(name) && members.includes(who.name))
-  )
+  if (who === undefined) return isOpen(rule)
+  return opens(who, rule, groups).length > 0 || who.scope?.distributions?.includes(rule.codename) === true
 }
 
 /** Every rule, by codename. */

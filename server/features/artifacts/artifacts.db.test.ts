@@ -50,6 +50,18 @@ describe('GET /packages/', () => {
     expect(await names({})).toEqual(['hello 1:0.1', 'hello 1.10', 'hello 1.10~rc1', 'hello 1.9'])
   })
 
+  test('what a step of the gate held is found in every state, and what came in since', async () => {
+    const scan = { step: 'vulnerabilities', outcome: 'warned', verdict: 'x', said: '', holds: true } as const
+    await stock.put({ version: '1', reports: [scan] })
+    await stock.put({ version: '2', state: 'quarantined', reports: [{ ...scan, step: 'scripts' }] })
+    stock.clock.set('2026-03-02T00:00:00Z')
+    await stock.put({ version: '3', state: 'quarantined', reports: [scan] })
+    expect(await names({ gate: 'vulnerabilities:held' })).toEqual(['hello 3', 'hello 1'])
+    expect(await names({ gate: 'vulnerabilities:passed' })).toEqual([])
+    expect(await names({ since: '2026-03-02T00:00:00Z' })).toEqual(['hello 3'])
+    expect(await names({ gate: 'vulnerabilities:held', state: 'published' })).toEqual(['hello 1'])
+  })
+
   test('quarantined and rejected packages are listed only when asked for', async () => {
     for (const [n, state] of (['published', 'pending_review', 'quarantined', 'rejected'] as const).entries())
       await stock.put({ version: `${n}`, state })

@@ -11,9 +11,11 @@ import {
   StateQuery,
   StepSchema,
 } from '../../catalog/schemas.ts'
+import { STEP_RESULTS } from '../../catalog/queries/gate-flow.ts'
 import { VERSION_FACTS } from '../../catalog/version-facts.ts'
 import type { PackageItem } from '../../catalog/view.ts'
 import { contract } from '../../core/contract.ts'
+import { STEP_NAMES } from '../../core/report.ts'
 import type { Artifact, ArtifactItem } from './artifacts.ts'
 import type { Changes } from './changes.ts'
 import type { Dependencies } from './dependencies.ts'
@@ -67,6 +69,7 @@ export const artifacts = contract({
   'GET /packages/': {
     summary:
       'Lists the package files in the pool, one for each version, architecture and distribution. Without `state`: published and held ones.',
+    details: 'With `gate` or `since`, packages in all states are listed unless `state` or `within` says otherwise.',
     access: 'any',
     query: Type.Object({
       ...PACKAGE_QUERY,
@@ -75,6 +78,21 @@ export const artifacts = contract({
         Type.Boolean({
           description:
             'Whether a vulnerability engine answered for all of it: `false` finds what was not scanned in full.',
+        }),
+      ),
+      gate: Type.Optional(
+        Type.String({
+          pattern: `^(${STEP_NAMES.join('|')}):(${STEP_RESULTS.join('|')})$`,
+          rule: 'a step and its result, such as vulnerabilities:held',
+          description: 'What a step of the gate made of them.',
+        }),
+      ),
+      since: Type.Optional(Type.String({ format: 'date-time', description: 'When they came in, or later.' })),
+      origin: Type.Optional(listed(['uploaded', 'imported'])),
+      within: Type.Optional(
+        Type.Unsafe<'any' | 'not_published'>({
+          ...listed(['any', 'not_published']),
+          description: 'Packages in any state, or in any but `published`; `state` names one.',
         }),
       ),
       sort: Type.Optional(OrderQuery),
@@ -214,6 +232,7 @@ export const artifacts = contract({
             hosts: Type.Object(Lists),
             listens: Type.Object(Lists),
             components: Type.Object(Lists),
+            cut: Type.Optional(Type.String({ description: 'Why there may be more.' })),
           }),
         ),
       }),

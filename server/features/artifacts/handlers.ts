@@ -9,6 +9,7 @@ import { needScopes, type Principal } from '../../core/access.ts'
 import type { ClientFacts } from '../../core/client-setup.ts'
 import { named, type Named } from '../../core/identity.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
+import { STATES } from '../../core/manifest.ts'
 import type { FormatId } from '../../core/identity.ts'
 import type { Repositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
@@ -22,7 +23,7 @@ import type { Pool } from '../../files/pool.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
 import type { artifacts } from './contract.ts'
 import type { artifactVersions } from './versions-contract.ts'
-import { compareVersions, listVersions, readSnapshot, sendIndex, sendVersion } from './versions.ts'
+import { listVersions, readSnapshot, sendIndex, sendVersion } from './versions.ts'
 import { readChanges } from './changes.ts'
 import { resolveDependencies } from './dependencies.ts'
 import { installCommands } from './install.ts'
@@ -103,8 +104,6 @@ async function deleteAll({ db, catalog }: ArtifactDeps, filter: NameFilter, { wh
 export const versionHandlers: Handlers<typeof artifactVersions, ArtifactDeps> = {
   'GET /artifacts/{name}/versions': ({ db }, { params, query, viewer }) =>
     listVersions(db, viewer, { ...query, name: params.name }),
-  'GET /artifacts/{name}/versions/compare': ({ db }, { params, query, viewer }) =>
-    compareVersions(db, viewer, { ...query, name: params.name }),
   'GET /artifacts/{name}/versions/{version}/snapshot': ({ db }, { params, query, viewer }) =>
     readSnapshot(db, viewer, { ...query, ...params }),
   'GET /artifacts/{name}/versions/{version}/download': (deps, { params, query, viewer }) =>
@@ -115,11 +114,27 @@ export const versionHandlers: Handlers<typeof artifactVersions, ArtifactDeps> = 
 export const artifactHandlers: Handlers<typeof artifacts, ArtifactDeps> = {
   'GET /packages/': async ({ db }, { query, viewer }) => {
     const state = query.state ?? query.status
+    const { distribution, format, kind, arch, scanned, gate, since, origin, within, sort } = query
     // "packages from the pool": what is blocked lies in quarantine, not in the pool
-    const states = state === undefined ? (['published', 'pending_review'] as const) : [state]
-    const { distribution, format, kind, arch, scanned, sort } = query
+    const all =
+      gate === undefined && since === undefined && within === undefined
+        ? (['published', 'pending_review'] as const)
+        : STATES.filter(one => within !== 'not_published' || one !== 'published')
+    const states = state === undefined ? all : [state]
     const page = await searchPackages(db, viewer, {
-      filter: { q: query.q ?? query.search, distribution, format, states, kind, arch, scanned, sort },
+      filter: {
+        q: query.q ?? query.search,
+        distribution,
+        format,
+        states,
+        kind,
+        arch,
+        scanned,
+        gate,
+        since,
+        origin,
+        sort,
+      },
       paging: pagingOf(query),
     })
     return { ...page, items: page.items.map(packageItem) }

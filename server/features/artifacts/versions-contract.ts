@@ -4,15 +4,13 @@ import { VERSION_FACTS } from '../../catalog/version-facts.ts'
 import { contract } from '../../core/contract.ts'
 import { NameVersion } from '../../core/schemas.ts'
 import type { Snapshot } from '../../catalog/snapshot.ts'
-import type { Comparison, VersionList } from './versions.ts'
+import type { VersionList } from './versions.ts'
 
 const Name = Type.Object({ name: Type.String({ minLength: 1, maxLength: 300 }) })
 const PLACE = {
   distribution: Type.Optional(Type.String({ maxLength: 80 })),
   arch: Type.Optional(Type.String({ maxLength: 80 })),
 }
-const Version = Type.String({ minLength: 1, maxLength: 300 })
-const Lists = Type.Object({ added: Type.Array(Type.String()), removed: Type.Array(Type.String()) })
 
 /** Versions in the words of existing clients. */
 export const artifactVersions = contract({
@@ -34,28 +32,6 @@ export const artifactVersions = contract({
             pool_available: Type.Boolean(),
           }),
         ),
-      }),
-    ),
-  },
-  'GET /artifacts/{name}/versions/compare': {
-    summary: 'Compares two versions: facts, dependencies, vulnerabilities.',
-    access: 'any',
-    params: Name,
-    query: Type.Object({ ...PLACE, v1: Version, v2: Version }),
-    fails: ['package_not_found', 'version_not_found'],
-    reply: Type.Unsafe<Comparison>(
-      Type.Object({
-        package: Type.String(),
-        arch: Type.String(),
-        v1: Type.String(),
-        v2: Type.String(),
-        v1_manifest: SnapshotSchema,
-        v2_manifest: SnapshotSchema,
-        diff: Type.Object({
-          changed: Type.Array(Type.Object({ field: Type.String(), v1: Type.Unknown(), v2: Type.Unknown() })),
-          dependencies: Lists,
-          cves: Lists,
-        }),
       }),
     ),
   },

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
 import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
 import { audit } from './contract.ts'
@@ -78,6 +80,7 @@ test('the chain is whole after real changes', async () => {
     ok: true,
     checked_at: stock.clock.now().toISOString(),
     cut: null,
+    replaced: null,
     file_count: 1,
     total: 1,
     files: [
@@ -91,4 +94,44 @@ test('the chain is whole after real changes', async () => {
     lines: 5,
     broken: [],
   })
+})
+
+describe('the export', () => {
+  const exported = async (query: Record<string, unknown>): Promise<string> => {
+    const { body } = await call('GET /artifacts/audit/export', { query })
+    return text(body as Readable)
+  }
+
+  test('has what the filters of the list leave, as the list shows it', async () => {
+    await stock.put({ by: 'ada' })
+    await stock.put({ by: 'bob', name: 'zlib', state: 'quarantined' })
+    for (const query of [{}, { q: 'ADA' }, { package: 'zlib' }, { result: 'FAILURE', user: '' }, { action: 'DELETE' }])
+      expect(JSON.parse(await exported(query))).toEqual((await call('GET /artifacts/audit/logs', { query })).items)
+  })
+
+  test('is a table as CSV, and nothing in it is a formula', async () => {
+    const facts = { kind: 'refused', why: 'wrong_password' } as const
+    for (const user of ['=1+1', '+1', '-1', '@sum', 'eve, "the" other'])
+      await stock.audit.record({ action: 'LOGIN', result: 'FAILURE', user, facts })
+    const [titles, ...rows] = (await exported({ format: 'csv', action: 'LOGIN' })).trimEnd().split('\r\n')
+    expect(titles).toBe('timestamp,id,action,result,user,ip,package,version,distribution,detail,request_id,prev,hash')
+    expect(rows.map(row => row.split(',LOGIN,FAILURE,')[1]?.replace(/,,.*/, ''))).toEqual([
+      '"eve, ""the"" other"',
+      "'@sum",
+      "'-1",
+      "'+1",
+      "'=1+1",
+    ])
+  })
+
+  test('is refused before its first byte where a date does not exist', async () => {
+    expect(await codeOf(exported({ from: '2026-02-30' }))).toBe('bad_request')
+  })
+})
+
+test('each line has the digest of itself, which the next one names', async () => {
+  for (let n = 0; n < 3; n++) await stock.put({ version: `${n}` })
+  const { items } = await call('GET /artifacts/audit/logs')
+  expect(items.slice(1).map(({ hash }) => hash)).toEqual(items.slice(0, -1).map(({ prev }) => prev))
+  expect(items[0]?.hash).toMatch(/^[0-9a-f]{64}$/)
 })

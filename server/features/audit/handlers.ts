@@ -5,7 +5,8 @@ import { cveStatus } from '../../catalog/view.ts'
 import type { State } from '../../core/manifest.ts'
 import type { Repositories } from '../../core/repository.ts'
 import { isoNow, type Clock } from '../../lib/clock.ts'
-import type { Audit, AuditEntry } from '../../record/audit.ts'
+import { printRow } from '../../lib/csv.ts'
+import type { Audit, AuditEntry, AuditFilter, StoredEntry } from '../../record/audit.ts'
 import { archiveOf } from './archive.ts'
 import type { audit, ShownEntry } from './contract.ts'
 
@@ -23,7 +24,7 @@ function stateOf({ facts }: AuditEntry): State | undefined {
   return 'state' in facts ? (facts.state as State) : undefined
 }
 
-function shown(entry: AuditEntry, formats: ReadonlyMap<string, string>): ShownEntry {
+function shown(entry: StoredEntry, formats: ReadonlyMap<string, string>): ShownEntry {
   const state = stateOf(entry)
   return {
     ...entry,
@@ -38,7 +39,7 @@ const formatsOf = ({ repositories }: Pick<AuditDeps, 'repositories'>): ReadonlyM
 
 /** A JSON list, an entry at a time. @returns how many there were */
 async function* printList(
-  entries: AsyncIterable<AuditEntry>,
+  entries: AsyncIterable<StoredEntry>,
   formats: ReadonlyMap<string, string>,
 ): AsyncGenerator<string, number> {
   let count = 0
@@ -58,30 +59,52 @@ async function* printUser(
   yield `,"count":${count}}`
 }
 
+const COLUMNS = [
+  ...['timestamp', 'id', 'action', 'result', 'user', 'ip', 'package', 'version', 'distribution', 'detail'],
+  ...['request_id', 'prev', 'hash'],
+] as readonly (keyof StoredEntry & string)[]
+
+async function* printTable(entries: AsyncIterable<StoredEntry>): AsyncGenerator<string> {
+  yield printRow(COLUMNS)
+  for await (const entry of entries) yield printRow(COLUMNS.map(column => String(entry[column] ?? '')))
+}
+
 /** What fails after the first byte cuts the connection, so that half an export is never taken for a whole one. */
-const download = (parts: AsyncGenerator<string>, name: string): FileReply => ({
+const download = (
+  parts: AsyncGenerator<string>,
+  name: string,
+  type = 'application/json; charset=utf-8',
+): FileReply => ({
   body: Readable.from(parts, { objectMode: false }),
-  type: 'application/json; charset=utf-8',
+  type,
   name,
 })
 
+/** An empty field of a form filters nothing. @throws bad_request where a date does not exist */
+function filterOf(query: AuditFilter): AuditFilter {
+  const { package: name, action, result, arrivals, user, q, request_id: request } = query
+  const from = moment('from', query.from)
+  const to = moment('to', query.to)
+  return {
+    ...(name ? { package: name } : {}),
+    ...(action ? { action } : {}),
+    ...(result ? { result } : {}),
+    ...(arrivals ? { arrivals } : {}),
+    ...(user ? { user } : {}),
+    ...(q ? { q } : {}),
+    ...(request ? { request_id: request } : {}),
+    ...(from ? { from } : {}),
+    ...(to ? { to } : {}),
+  }
+}
+
 export const auditHandlers: Handlers<typeof audit, AuditDeps> = {
   'GET /artifacts/audit/logs': async ({ audit: log, repositories }, { query, viewer }) => {
-    const { page = 1, per_page = PER_PAGE, from, to, package: name, action, result, user, q } = query
-    const since = moment('from', from)
-    const until = moment('to', to)
+    const { page = 1, per_page = PER_PAGE } = query
     const { items, total } = await log.search(viewer, {
+      ...filterOf(query),
       page,
       perPage: per_page,
-      // an empty field of a form filters nothing
-      ...(name ? { package: name } : {}),
-      ...(action ? { action } : {}),
-      ...(result ? { result } : {}),
-      ...(user ? { user } : {}),
-      ...(q ? { q } : {}),
-      ...(query.request_id ? { request_id: query.request_id } : {}),
-      ...(since ? { from: since } : {}),
-      ...(until ? { to: until } : {}),
       ...(query.sort === 'asc' ? { isAscending: true } : {}),
     })
     const formats = formatsOf({ repositories })
@@ -93,20 +116,33 @@ export const auditHandlers: Handlers<typeof audit, AuditDeps> = {
       pages: Math.ceil(total / per_page),
     }
   },
-  'GET /artifacts/audit/export': (deps, { viewer }) =>
-    download(printList(deps.audit.all(viewer, {}), formatsOf(deps)), 'audit.json'),
+  'GET /artifacts/audit/export': (deps, { query, viewer }) => {
+    const entries = deps.audit.all(viewer, filterOf(query))
+    const day = isoNow(deps.clock).slice(0, 10)
+    return query.format === 'csv'
+      ? download(printTable(entries), `gatehouse-audit-${day}.csv`, 'text/csv; charset=utf-8')
+      : download(printList(entries, formatsOf(deps)), `gatehouse-audit-${day}.json`)
+  },
   'GET /artifacts/audit/export/archive': ({ audit: log, clock }, { viewer }) => ({
     body: archiveOf(log.files(viewer), clock.now()),
     type: 'application/gzip',
-    name: `audit-${isoNow(clock).slice(0, 10)}.tar.gz`,
+    name: `gatehouse-audit-${isoNow(clock).slice(0, 10)}.tar.gz`,
   }),
   'GET /artifacts/audit/export/user/{username}': (deps, { params: { username }, viewer }) => {
     const list = printList(deps.audit.all(viewer, { user: username }), formatsOf(deps))
     return download(printUser(username, isoNow(deps.clock), list), 'audit-user.json')
   },
   'GET /artifacts/audit/integrity': async ({ audit: log, clock }) => {
-    const { files, cut = null, ...chain } = await log.integrity()
+    const { files, cut = null, replaced = null, ...chain } = await log.integrity()
     const digests = await log.digests()
-    return { ...chain, cut, checked_at: isoNow(clock), file_count: files, files: digests, total: digests.length }
+    return {
+      ...chain,
+      cut,
+      replaced,
+      checked_at: isoNow(clock),
+      file_count: files,
+      files: digests,
+      total: digests.length,
+    }
   },
 }

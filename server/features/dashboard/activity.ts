@@ -1,5 +1,7 @@
 import type { Viewer } from '../../core/viewer.ts'
+import { lastDays } from '../../lib/days.ts'
 import type { Audit } from '../../record/audit.ts'
+import { ARRIVALS } from '../../record/audit-entry.ts'
 import type { DayTally } from '../../record/audit-tally.ts'
 
 /** What happened on one day, by the audit log. */
@@ -14,12 +16,9 @@ export interface ActivityDay {
   readonly cve_scans: number
 }
 
-const DAY_MS = 86_400_000
-const ARRIVALS = ['UPLOAD', 'IMPORT']
-
 const dayOf = (date: string, entries: readonly DayTally[]): ActivityDay => {
   const sum = (is: (one: DayTally) => boolean): number => entries.filter(is).reduce((n, one) => n + one.n, 0)
-  const isArrival = ({ action }: DayTally): boolean => ARRIVALS.includes(action)
+  const isArrival = ({ action }: DayTally): boolean => ARRIVALS.some(one => one === action)
   return {
     date,
     imports: sum(one => isArrival(one) && one.result !== 'FAILURE'),
@@ -29,17 +28,24 @@ const dayOf = (date: string, entries: readonly DayTally[]): ActivityDay => {
   }
 }
 
-/** The last `days` days in UTC, today included, oldest first; days on which nothing happened are zeros. */
+/** What happened by day, and since when it was written down. */
+export interface Activity {
+  /** The last days in UTC, today included, oldest first. */
+  readonly days: readonly ActivityDay[]
+  /** Of days before this one nothing is known: their zeros are none. */
+  readonly since: string
+}
+
+/** The last `days` days; days on which nothing happened are zeros. */
 export async function listActivity(
-  audit: Pick<Audit, 'tally'>,
+  audit: Pick<Audit, 'tally' | 'firstDay'>,
   viewer: Viewer,
   { days, now }: { readonly days: number; readonly now: Date },
-): Promise<readonly ActivityDay[]> {
-  const dates = Array.from({ length: days }, (_, n) =>
-    new Date(now.getTime() - (days - 1 - n) * DAY_MS).toISOString().slice(0, 10),
-  )
-  const entries = Map.groupBy(await audit.tally(viewer, dates[0] ?? ''), one => one.day)
-  return dates.map(date => dayOf(date, entries.get(date) ?? []))
+): Promise<Activity> {
+  const dates = lastDays(now, days)
+  const [tally, first] = await Promise.all([audit.tally(viewer, dates[0] ?? ''), audit.firstDay()])
+  const entries = Map.groupBy(tally, one => one.day)
+  return { days: dates.map(date => dayOf(date, entries.get(date) ?? [])), since: first ?? dates.at(-1) ?? '' }
 }
 
 /** What the statistics show of a day. */

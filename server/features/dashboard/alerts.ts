@@ -1,5 +1,5 @@
 import type { WaitingSums } from '../../catalog/queries/posture.ts'
-import { antivirusSilent } from '../../core/policy.ts'
+import { antivirusWarning, type Silence } from '../../core/policy.ts'
 import type { SettingsValue } from '../../settings/schema.ts'
 import type { Clamav } from './clamav.ts'
 
@@ -12,19 +12,18 @@ export interface Alert {
   readonly message: string
 }
 
-const packages = (n: number, one: string, many: string): string =>
-  `${n} ${n === 1 ? `package ${one}` : `packages ${many}`}`
-
 /** The alerts, the most urgent first; none when nothing is to be done. */
 export function alertsOf({
   waiting: { waiting, overdue },
   notLooked,
   clamav,
+  silence,
   validation,
 }: {
   readonly waiting: Pick<WaitingSums, 'waiting' | 'overdue'>
   readonly notLooked: number
-  readonly clamav: Pick<Clamav, 'available' | 'enabled' | 'set_up'>
+  readonly clamav: Pick<Clamav, 'available' | 'enabled'>
+  readonly silence: Silence
   readonly validation: SettingsValue['validation']
 }): readonly Alert[] {
   const about = (kind: Alert['kind'], level: Alert['level'], count: number, message: string): Alert[] =>
@@ -34,7 +33,9 @@ export function alertsOf({
       'overdue',
       'error',
       overdue,
-      `${packages(overdue, 'waits', 'wait')} for a decision longer than the policy allows.`,
+      overdue === 1
+        ? '1 package waits for a decision longer than the policy allows.'
+        : `${overdue} packages wait for a decision longer than the policy allows.`,
     ),
     ...(clamav.enabled && !clamav.available
       ? [
@@ -42,7 +43,7 @@ export function alertsOf({
             kind: 'antivirus',
             level: 'warning',
             count: null,
-            message: antivirusSilent(validation, clamav.set_up),
+            message: antivirusWarning(validation, silence),
           } as const,
         ]
       : []),
@@ -50,8 +51,15 @@ export function alertsOf({
       'not_looked',
       'warning',
       notLooked,
-      `${packages(notLooked, 'that is', 'that are')} served or waiting ${notLooked === 1 ? 'was' : 'were'} not scanned in full: no engine with current data answered, or files inside were not opened.`,
+      notLooked === 1
+        ? '1 package that is served or waiting was not scanned in full: no engine with current data answered, or files inside were not opened.'
+        : `${notLooked} packages that are served or waiting were not scanned in full: no engine with current data answered, or files inside were not opened.`,
     ),
-    ...about('waiting', 'info', waiting, `${packages(waiting, 'waits', 'wait')} for a decision.`),
+    ...about(
+      'waiting',
+      'info',
+      waiting,
+      waiting === 1 ? '1 package waits for a decision.' : `${waiting} packages wait for a decision.`,
+    ),
   ]
 }

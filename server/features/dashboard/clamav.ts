@@ -1,3 +1,4 @@
+import type { Silence } from '../../core/policy.ts'
 import type { AntivirusScanner } from '../../scanners/scanner.ts'
 import type { SettingsValue } from '../../settings/schema.ts'
 
@@ -13,13 +14,13 @@ export interface Clamav {
   readonly db_date: string | null
 }
 
-/** Asks the engine. */
+/** Asks the engine. `silence`: why it would give no answer. */
 export async function readClamav(
   antivirus: Pick<AntivirusScanner, 'status'>,
   { clamav_scan: enabled }: Pick<SettingsValue['validation'], 'clamav_scan'>,
-): Promise<Clamav> {
-  const { ok, silence, version, signatures_version, signatures_at } = await antivirus.status()
-  return {
+): Promise<{ readonly clamav: Clamav; readonly silence: Silence }> {
+  const { ok, silence = 'no_answer', version, signatures_version, signatures_at } = await antivirus.status()
+  const clamav = {
     available: ok,
     enabled,
     set_up: silence !== 'not_set_up',
@@ -28,4 +29,5 @@ export async function readClamav(
     db_version: signatures_version ?? null,
     db_date: signatures_at ?? null,
   }
+  return { clamav, silence }
 }

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { pagingQuery } from '../../catalog/schemas.ts'
 import { contract } from '../../core/contract.ts'
-import { EnrichedSchema, HistorySchema, StatsSchema, SummarySchema } from './schemas.ts'
+import { EnrichedSchema, GateFlowSchema, HistorySchema, StatsSchema, SummarySchema } from './schemas.ts'
 
 /** The routes of the dashboard. Every role reads it, so it leaves out logins, accounts and addresses. */
 export const dashboard = contract({
@@ -20,10 +20,18 @@ export const dashboard = contract({
     access: 'any',
     reply: EnrichedSchema,
   },
+  'GET /dashboard/gate': {
+    summary: 'Counts what each step of the gate made of the packages that came in on the last `days` days.',
+    details:
+      'By the stored reports of the packages that are still here: 30 days unless `days` says how many, in UTC, today included. A file that is no package, or not the bytes that were meant, is refused before anything is stored and counts nowhere. `unavailable` are those that a step could not look at, or not at all of them; `scripts` is told of only where installing does more than to put plain files in their places.',
+    access: 'any',
+    query: Type.Object({ days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365 })) }),
+    reply: GateFlowSchema,
+  },
   'GET /dashboard/history': {
     summary: 'Counts what happened on each of the last `days` days, and lists events, newest first.',
     details:
-      '`history` is about all packages, and 30 days unless `days` says how many; `items` are a page of all events, of one `package` where it is given.',
+      '`history` is about all packages, and 30 days unless `days` says how many; those before `counted_since` were not counted, and their zeros are none. `items` are a page of all events, of one `package` where it is given.',
     access: 'any',
     query: Type.Object({
       ...pagingQuery(200),

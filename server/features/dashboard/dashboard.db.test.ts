@@ -4,6 +4,7 @@ import { createCaller } from '../../../test/support/routes.ts'
 import { createStock, rawRequest, someone, type Stock } from '../../../test/support/test-catalog.ts'
 import type { StreamEvent } from '../../core/contract.ts'
 import type { Finding } from '../../core/findings.ts'
+import type { Report } from '../../core/report.ts'
 import { dashboard } from './contract.ts'
 import { createDashboard } from './dashboard.ts'
 import { dashboardHandlers, type DashboardRouteDeps } from './handlers.ts'
@@ -156,6 +157,24 @@ test('each day counts what came in, what was refused, decisions and scans, also 
   ])
 })
 
+test('the history says from which day on it was counted: zeros before it are none', async () => {
+  const since = async () => [
+    (await call('GET /dashboard/history', { query: { days: 90 } })).counted_since,
+    (await call('GET /dashboard/stats')).counted_since,
+  ]
+  expect(await since()).toEqual(['2026-03-10', '2026-03-10']) // nothing was ever written: today
+  stock.clock.set('2026-03-04T10:00:00Z')
+  await stock.put()
+  stock.clock.set('2026-03-12T10:00:00Z')
+  expect(await since()).toEqual(['2026-03-04', '2026-03-04'])
+  await stock.put({ version: '2.0' })
+  await stock.audit.deliver()
+  stock.clock.set('2026-03-14T10:00:00Z')
+  await stock.audit.cut({ days: 5, by: 'ada', acceptsBroken: false, signal: new AbortController().signal })
+  stock.clock.set('2026-03-15T10:00:00Z') // retention removed the first day
+  expect(await since()).toEqual(['2026-03-12', '2026-03-12'])
+})
+
 test('alerts say what somebody has to do, the most urgent first, and nothing on a quiet day', async () => {
   expect((await call('GET /dashboard/stats')).alerts).toEqual([])
   await stock.put({ state: 'pending_review', findings: [finding('CVE-1', 'critical')] })
@@ -185,6 +204,11 @@ test('alerts say what somebody has to do, the most urgent first, and nothing on 
     },
     { kind: 'waiting', level: 'info', count: 1, message: '1 package waits for a decision.' },
   ])
+  engine = { id: 'clamav', ok: false, silence: 'no_signatures' }
+  stock.clock.set('2026-04-10T10:01:00Z') // it is not asked again at once
+  expect((await call('GET /dashboard/stats')).alerts.find(({ kind }) => kind === 'antivirus')?.message).toMatch(
+    /^The antivirus engine has no signatures of malware yet, .* They come by freshclam .* Then start clamd/,
+  )
   expect(clamav).toEqual({
     available: false,
     enabled: true,
@@ -283,4 +307,84 @@ test('the live stream begins with hello, sends events, and resumes after a break
   const waiting = again.next()
   client.abort()
   expect((await waiting).done).toBe(true)
+})
+
+const report = (step: Report['step'], outcome: Report['outcome'], more: Partial<Report> = {}): Report => ({
+  step,
+  outcome,
+  verdict: outcome,
+  said: '',
+  ...more,
+})
+
+test('the gate counts what each step made of the packages that came in, and what became of them', async () => {
+  const clean = [report('format', 'ok'), report('provenance', 'skipped'), report('antivirus', 'ok')]
+  stock.clock.set('2026-03-03T23:59:59Z')
+  await stock.put({ name: 'old', reports: clean })
+  stock.clock.set('2026-03-04T00:00:00Z')
+  await stock.put({ name: 'good', reports: [...clean, report('vulnerabilities', 'ok')] })
+  await stock.put({ name: 'asked', reports: [...clean, report('vulnerabilities', 'warned')], from: 'source:hub' })
+  stock.clock.set('2026-03-10T10:00:00Z')
+  await stock.put({
+    name: 'held',
+    state: 'pending_review',
+    reports: [...clean, report('vulnerabilities', 'warned', { holds: true })],
+  })
+  await stock.put({
+    name: 'dark',
+    state: 'pending_review',
+    reports: [
+      report('format', 'ok'),
+      report('antivirus', 'unavailable'),
+      report('vulnerabilities', 'warned', { verdict: 'no_data' }),
+    ],
+  })
+  await stock.put({
+    name: 'evil',
+    state: 'quarantined',
+    reports: [report('format', 'ok'), report('antivirus', 'failed', { quarantine: true })],
+  })
+  // found by a later look: held, and refused by nobody
+  await stock.put({ name: 'late', state: 'pending_review', reports: [report('antivirus', 'failed')] })
+  const none = { passed: 0, warned: 0, held: 0, refused: 0, unavailable: 0, skipped: 0 }
+  expect(await call('GET /dashboard/gate', { query: { days: 7 } })).toEqual({
+    days: 7,
+    since: '2026-03-04T00:00:00.000Z',
+    arrived: 6,
+    uploaded: 5,
+    imported: 1,
+    states: { published: 2, pending_review: 3, quarantined: 1, rejected: 0 },
+    steps: [
+      { name: 'format', ...none, passed: 5 },
+      { name: 'provenance', ...none, skipped: 3 },
+      { name: 'antivirus', ...none, passed: 3, held: 1, refused: 1, unavailable: 1 },
+      { name: 'vulnerabilities', ...none, passed: 1, warned: 1, held: 1, unavailable: 1 },
+      { name: 'scripts', ...none },
+      { name: 'signature', ...none },
+      { name: 'dependencies', ...none },
+    ],
+  })
+  expect((await call('GET /dashboard/gate', { query: {} })).arrived).toBe(7)
+})
+
+test('the gate does not count what a viewer may not see', async () => {
+  await stock.put({ reports: [report('format', 'ok')] })
+  await stock.put({
+    codename: 'noble',
+    reports: [report('format', 'ok'), report('antivirus', 'failed')],
+    state: 'rejected',
+  })
+  const flow = await deps.dashboard.gate({ ...ALL_SEEING, hidden: ['noble'] }, 7)
+  expect([flow.arrived, flow.states.rejected, flow.steps[0]?.passed, flow.steps[2]?.refused]).toEqual([1, 0, 1, 0])
+})
+
+test('vulnerabilities count once however many packages have them, with those that have a fix and are exploited', async () => {
+  await stock.put({ findings: [{ ...finding('CVE-1', 'high'), kev: true }, finding('CVE-2', 'low')] })
+  await stock.put({ version: '2.0', findings: [{ ...finding('CVE-1', 'high'), fixed_in: '3.0', kev: true }] })
+  await stock.put({ codename: 'noble', findings: [finding('CVE-3', 'high')] })
+  const { vulnerabilities } = await call('GET /dashboard/stats', { viewer: { hidden: ['noble'] } })
+  expect(vulnerabilities).toEqual([
+    { severity: 'high', cves: 1, fixable: 1, exploited: 1 },
+    { severity: 'low', cves: 1, fixable: 0, exploited: 0 },
+  ])
 })

@@ -1,8 +1,9 @@
 import type { Viewer } from '../../core/viewer.ts'
-import { cachedByViewer, tenthOfTheTime } from '../../lib/cached.ts'
+import { cachedByViewer, tenthOfTheTime, type Freshness } from '../../lib/cached.ts'
 import type { Audit, AuditAction, AuditEntry } from '../../record/audit.ts'
-import { listActivity, type ActivityDay } from './activity.ts'
+import { listActivity, type Activity } from './activity.ts'
 import { readEnriched, type Enriched } from './enriched.ts'
+import { readGateFlow, type GateFlow } from './gate-flow.ts'
 import { readNumbers, type Numbers } from './numbers.ts'
 import { createStats, type Stats, type StatsDeps } from './stats.ts'
 
@@ -30,7 +31,7 @@ export interface Summary extends Numbers {
 }
 
 export interface DashboardDeps extends StatsDeps {
-  readonly audit: Pick<Audit, 'recent' | 'search' | 'tally'>
+  readonly audit: Pick<Audit, 'recent' | 'search' | 'tally' | 'firstDay'>
 }
 
 export interface HistoryQuery {
@@ -43,7 +44,8 @@ export interface Dashboard {
   summary(viewer: Viewer): Promise<Summary>
   stats(viewer: Viewer): Promise<Stats>
   enriched(viewer: Viewer): Promise<Enriched>
-  activity(viewer: Viewer, days: number): Promise<readonly ActivityDay[]>
+  gate(viewer: Viewer, days: number): Promise<GateFlow>
+  activity(viewer: Viewer, days: number): Promise<Activity>
   history(
     viewer: Viewer,
     query: HistoryQuery,
@@ -51,6 +53,8 @@ export interface Dashboard {
 }
 
 const RECENT = 10
+/** Counting the steps opens the manifests of all packages that came in. */
+const GATE_MS: Freshness = costMs => Math.max(200, 100 * costMs)
 
 function historyItem({
   timestamp,
@@ -89,6 +93,13 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
     ms: tenthOfTheTime,
     read: async viewer => readEnriched(deps, viewer, await summary(viewer)),
   })
+  const gates = new Map<number, (viewer: Viewer) => Promise<GateFlow>>()
+  function gateOf(days: number): (viewer: Viewer) => Promise<GateFlow> {
+    const read = (viewer: Viewer) => readGateFlow(db, viewer, { days, now: clock.now() })
+    const known = gates.get(days) ?? cachedByViewer({ clock, ms: GATE_MS, read })
+    gates.set(days, known)
+    return known
+  }
   return {
     summary: async viewer => {
       const [numbers, recent] = await Promise.all([summary(viewer), audit.recent(viewer, SHOWN_ACTIONS, RECENT)])
@@ -96,6 +107,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
     },
     stats,
     enriched,
+    gate: (viewer, days) => gateOf(days)(viewer),
     activity: (viewer, days) => listActivity(audit, viewer, { days, now: clock.now() }),
     history: async (viewer, query) => {
       const { items, total } = await audit.search(viewer, { ...query, actions: SHOWN_ACTIONS })

@@ -35,14 +35,15 @@ export const dashboardHandlers: Handlers<typeof dashboard, DashboardRouteDeps> =
   'GET /dashboard/summary': ({ dashboard: board }, { viewer }) => board.summary(viewer),
   'GET /dashboard/stats': ({ dashboard: board }, { viewer }) => board.stats(viewer),
   'GET /dashboard/stats/enriched': ({ dashboard: board }, { viewer }) => board.enriched(viewer),
+  'GET /dashboard/gate': ({ dashboard: board }, { query, viewer }) => board.gate(viewer, query.days ?? DAYS),
   'GET /dashboard/history': async ({ dashboard: board }, { query, viewer }) => {
     const paging = { page: query.page ?? 1, perPage: query.per_page ?? 50 }
     const days = query.days ?? DAYS
-    const [{ items, total }, history] = await Promise.all([
+    const [{ items, total }, activity] = await Promise.all([
       board.history(viewer, { ...paging, ...(query.package ? { package: query.package } : {}) }),
       board.activity(viewer, days),
     ])
-    return { ...pageOf(items, total, paging), history, days }
+    return { ...pageOf(items, total, paging), history: activity.days, counted_since: activity.since, days }
   },
   'GET /dashboard/events': (deps, { query, viewer, raw }) => {
     const header = raw.headers['last-event-id']

@@ -1,14 +1,17 @@
 import { Type, type TProperties, type TSchema } from '@sinclair/typebox'
 import type { Page } from '../../catalog/page.ts'
 import { VERSION_FACTS } from '../../catalog/version-facts.ts'
+import { STEP_RESULTS } from '../../catalog/queries/gate-flow.ts'
 import { SEVERITIES } from '../../core/findings.ts'
 import { STATES } from '../../core/manifest.ts'
+import { STEP_NAMES } from '../../core/report.ts'
 import { counts, listed, OrNull, Text, Time } from '../../core/schemas.ts'
 import { FactsSchema } from '../../record/audit-schema.ts'
 import { BreachSchema, DecisionRowSchema } from '../../review/schemas.ts'
 import type { ActivityDay } from './activity.ts'
 import type { HistoryItem, Summary } from './dashboard.ts'
 import type { Enriched } from './enriched.ts'
+import type { GateFlow } from './gate-flow.ts'
 import type { Stats } from './stats.ts'
 
 const Day = Type.String({ format: 'date' })
@@ -54,6 +57,7 @@ export const StatsSchema = Type.Unsafe<Stats>(
     storage: Type.Object({ blobs: Count, bytes: Count, size_mb: Type.Number() }),
     uploads_per_day: Type.Array(Type.Object({ day: Day, count: Count })),
     activity: Type.Array(Type.Object({ date: Day, imports: Count, failures: Count })),
+    counted_since: Day,
     recent_imports: Type.Array(Import),
     alerts: Type.Array(
       Type.Object({
@@ -72,6 +76,9 @@ export const StatsSchema = Type.Unsafe<Stats>(
       db_version: OrNull(Text),
       db_date: OrNull(Text),
     }),
+    vulnerabilities: Type.Array(
+      Type.Object({ severity: listed(SEVERITIES), cves: Count, fixable: Count, exploited: Count }),
+    ),
     security_posture: counts(['scanned', 'total', ...SEVERITIES]),
     security_review: Type.Object({
       pending_review: Count,
@@ -115,9 +122,28 @@ export const EnrichedSchema = Type.Unsafe<Enriched>(
   }),
 )
 
+export const GateFlowSchema = Type.Unsafe<GateFlow>(
+  Type.Object({
+    days: Count,
+    since: Time,
+    arrived: Count,
+    uploaded: Count,
+    imported: Count,
+    states: counts(STATES),
+    steps: Type.Array(
+      Type.Object({
+        name: listed(STEP_NAMES),
+        ...Object.fromEntries(STEP_RESULTS.map((result): [string, TSchema] => [result, Count])),
+      }),
+    ),
+  }),
+)
+
 /** A page of events, and what happened by day. */
 export interface History extends Page<HistoryItem> {
   readonly history: readonly ActivityDay[]
+  /** Days before this one were not counted: their zeros are none. */
+  readonly counted_since: string
   readonly days: number
 }
 
@@ -131,6 +157,7 @@ export const HistorySchema = Type.Unsafe<History>(
     history: Type.Array(
       Type.Object({ date: Day, imports: Count, failures: Count, decisions: Count, cve_scans: Count }),
     ),
+    counted_since: Day,
     days: Count,
   }),
 )

@@ -1,7 +1,7 @@
 import { countBlobs, countScanned, listGroups, uploadsPerDay, type Group } from '../../catalog/queries/counts.ts'
 import { countDecided } from '../../catalog/queries/decisions.ts'
 import { countUnmet, listRecent } from '../../catalog/queries/overview.ts'
-import { sumWaiting } from '../../catalog/queries/posture.ts'
+import { sumCves, sumWaiting, type CveSums } from '../../catalog/queries/posture.ts'
 import type { SpeakingRow } from '../../catalog/queries/search.ts'
 import { factsOfRow, type VersionFacts } from '../../catalog/version-facts.ts'
 import type { Severity } from '../../core/findings.ts'
@@ -51,11 +51,15 @@ export interface Stats {
   readonly storage: { readonly blobs: number; readonly bytes: number; readonly size_mb: number }
   readonly uploads_per_day: readonly { readonly day: string; readonly count: number }[]
   readonly activity: readonly { readonly date: string; readonly imports: number; readonly failures: number }[]
+  /** Days of `activity` before this one were not counted: their zeros are none. */
+  readonly counted_since: string
   readonly recent_imports: readonly RecentImport[]
   readonly alerts: readonly Alert[]
   readonly clamav: Clamav
   /** `total` packages of which an engine answered for `scanned`; findings as the summary counts them. */
   readonly security_posture: Readonly<Record<Severity | 'scanned' | 'total', number>>
+  /** By severity, worst first; severities that nothing has are left out. */
+  readonly vulnerabilities: readonly CveSums[]
   readonly security_review: {
     readonly pending_review: number
     /** Quarantined and rejected: neither may be installed. */
@@ -72,7 +76,7 @@ export interface Stats {
 
 export interface StatsDeps {
   readonly db: Db
-  readonly audit: Pick<Audit, 'tally'>
+  readonly audit: Pick<Audit, 'tally' | 'firstDay'>
   readonly clock: Clock
   readonly settings: Pick<Settings, 'now'>
   readonly antivirus: Pick<AntivirusScanner, 'status'>
@@ -163,17 +167,27 @@ export function createStats(
   return async viewer => {
     const now = clock.now()
     const { validation, cve_policy } = settings.now()
-    const [numbers, { artifacts, not_looked, cve_findings }, missing, days, recent, engine, scanned, waiting] =
-      await Promise.all([
-        readGroups(db, viewer, now),
-        summary(viewer),
-        unmet(viewer),
-        listActivity(audit, viewer, { days: DAYS, now }),
-        listRecent(db, viewer, RECENT),
-        clamav(),
-        countScanned(db, viewer),
-        sumWaiting(db, viewer, { days: slaDays(cve_policy), now }),
-      ])
+    const [
+      numbers,
+      { artifacts, not_looked, cve_findings },
+      missing,
+      activity,
+      recent,
+      engine,
+      scanned,
+      waiting,
+      vulnerabilities,
+    ] = await Promise.all([
+      readGroups(db, viewer, now),
+      summary(viewer),
+      unmet(viewer),
+      listActivity(audit, viewer, { days: DAYS, now }),
+      listRecent(db, viewer, RECENT),
+      clamav(),
+      countScanned(db, viewer),
+      sumWaiting(db, viewer, { days: slaDays(cve_policy), now }),
+      sumCves(db, viewer),
+    ])
     const { by_state: states, storage } = numbers
     return {
       ...numbers,
@@ -182,12 +196,14 @@ export function createStats(
         total: inPool(states),
         total_size_bytes: storage.bytes,
         deps_missing_count: missing,
-        imports_today: days.at(-1)?.imports ?? 0,
+        imports_today: activity.days.at(-1)?.imports ?? 0,
       },
-      activity: days.map(activityOf),
+      activity: activity.days.map(activityOf),
+      counted_since: activity.since,
       recent_imports: recent.map(recentImport),
-      alerts: alertsOf({ waiting, notLooked: not_looked, clamav: engine, validation }),
-      clamav: engine,
+      alerts: alertsOf({ waiting, notLooked: not_looked, ...engine, validation }),
+      clamav: engine.clamav,
+      vulnerabilities,
       security_posture: { ...cve_findings, scanned, total: Object.values(states).reduce((a, b) => a + b, 0) },
       security_review: await readReview(db, viewer, { states, now }),
     }

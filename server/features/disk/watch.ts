@@ -83,14 +83,18 @@ export function createDiskWatch(deps: WatchDeps): DiskWatch {
     const wanted = wantedBytes()
     const missing = wanted - bytes
     const needGb = Math.ceil(((besideBytes() + missing) / GB) * 10) / 10
-    const again = at === null ? 'made within the hour' : 'made again within the hour'
     return {
       state: missing > 0 ? 'missing' : bytes > 0 ? 'kept' : 'none',
       wanted_mb: limits().reserve_mb,
       kept_mb: Math.floor(bytes / MB),
       given_back_at: at?.toISOString() ?? null,
       given_back_by: by,
-      why: missing > 0 ? `It is ${again} once ${needGb} GB are free.` : null,
+      why:
+        missing > 0
+          ? at === null
+            ? `It is made within the hour once ${needGb} GB are free.`
+            : `It is made again within the hour once ${needGb} GB are free.`
+          : null,
     }
   }
 

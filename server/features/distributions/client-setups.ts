@@ -1,4 +1,5 @@
-import type { ClientFacts, ClientSetup } from '../../core/client-setup.ts'
+import { createHash, createPublicKey } from 'node:crypto'
+import { TOKEN_PLACE, type ClientFacts, type ClientSetup } from '../../core/client-setup.ts'
 import type { FormatId } from '../../core/identity.ts'
 import type { SeenRepositories } from '../../core/repository.ts'
 import type { Format } from '../../formats/format.ts'
@@ -13,12 +14,19 @@ export interface ClientSetups {
   readonly key_url: string | null
   /** Armoured or PEM; null while there is no key of the kind that its clients use. */
   readonly public_key: string | null
-  /** To compare by another channel. */
+  /** To compare by another channel: of OpenPGP keys theirs, of an RSA key the SHA-256 of its DER form. */
   readonly fingerprints: readonly string[]
+  /** What stands in the lines where a token belongs; null where the tree asks for none. */
+  readonly token_place: string | null
   readonly clients: readonly ClientSetup[]
 }
 
 type Key = Pick<ClientSetups, 'key_url' | 'public_key' | 'fingerprints'>
+
+const fingerprintOf = (pem: string): string =>
+  createHash('sha256')
+    .update(createPublicKey(pem).export({ type: 'spki', format: 'der' }))
+    .digest('hex')
 
 async function keyOf(
   keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>,
@@ -30,7 +38,7 @@ async function keyOf(
     return {
       key_url: key === undefined ? null : `${url}/apk/${key.key_name}`,
       public_key: key?.public_key ?? null,
-      fingerprints: [],
+      fingerprints: key === undefined ? [] : [fingerprintOf(key.public_key)],
     }
   }
   const keys = await keyring.keys()
@@ -59,6 +67,7 @@ export async function setupsOf(
     codename: distribution.codename,
     format,
     label,
+    token_place: facts.privateTrees?.has(codename) === true ? TOKEN_PLACE : null,
     ...(await keyOf(keyring, client.indexKey, facts.url)),
     clients: client.setups(distribution, facts),
   }

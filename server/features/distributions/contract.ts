@@ -45,7 +45,12 @@ const Card = Type.Object({
   setup: Type.Array(Type.String()),
 })
 
-const ConfigFiles = Type.Array(Type.Object({ path: Type.String(), content: Type.String() }))
+const ConfigFile = Type.Object({
+  path: Type.String(),
+  content: Type.String(),
+  secret: Type.Optional(Type.Literal(true, { description: 'It has a token in it: only root may read it.' })),
+})
+const ConfigFiles = Type.Array(ConfigFile)
 
 const Differences = Type.Array(
   Type.Object({
@@ -175,13 +180,24 @@ export const distributions = contract({
         label: Type.String(),
         key_url: Type.Union([Type.String(), Type.Null()]),
         public_key: Type.Union([Type.String(), Type.Null()]),
-        fingerprints: Type.Array(Type.String()),
+        fingerprints: Type.Array(Type.String(), {
+          description: 'Of OpenPGP keys theirs, of an RSA key the SHA-256 of its DER form.',
+        }),
+        token_place: Type.Union([Type.String(), Type.Null()], {
+          description: 'What stands in the lines where a token belongs; null where the tree asks for none.',
+        }),
         clients: Type.Array(
           Type.Object({
             manager: Type.String(),
             line: Type.String(),
             setup: Type.Array(Type.String()),
             refresh: Type.String(),
+            check: Type.String({ description: 'Prints the fingerprint of the key.' }),
+            docker: Type.Object({
+              lines: Type.Array(Type.String()),
+              secret: Type.Union([ConfigFile, Type.Null()]),
+              build: Type.String(),
+            }),
             files: ConfigFiles,
             optional: Type.Array(
               Type.Object({ kind: KindQuery, files: ConfigFiles, setup: Type.Array(Type.String()) }),

@@ -1,6 +1,6 @@
 import { listDistributionRows } from '../../catalog/queries/distributions.ts'
 import type { ClientFacts, ClientSetup } from '../../core/client-setup.ts'
-import { fail } from '../../core/errors.ts'
+import { fail, isRefusal } from '../../core/errors.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { mainOf, type Distribution, type Repositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
@@ -187,12 +187,18 @@ export function createInit(
     const known = (await keyring.keys()).find(key => key.role === 'current')
     if (known !== undefined) return { fingerprint: known.fingerprint, generated: false }
     making ??= keyring
-      .generate(deps.newKey())
+      .generate({ ...deps.newKey(), first: true })
       .then(key => key.fingerprint)
       .finally(() => {
         making = undefined
       })
-    return { fingerprint: await making, generated: true }
+    try {
+      return { fingerprint: await making, generated: true }
+    } catch (error) {
+      // one came in meanwhile, in another way
+      if (!isRefusal(error, 'signing_key_exists')) throw error
+      return ensureKey()
+    }
   }
 
   return async ({ codename, description, by, ip, viewer, facts }) => {

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
 import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
@@ -31,7 +32,9 @@ const unused = async (): Promise<never> => {
 }
 const RSA = {
   key_name: 'gatehouse-01234567.rsa.pub',
-  public_key: 'PEM',
+  public_key: generateKeyPairSync('rsa', { modulusLength: 2048 })
+    .publicKey.export({ type: 'spki', format: 'pem' })
+    .toString(),
   algorithm: 'rsa4096',
   created_at: '',
   role: 'current',

@@ -9,6 +9,7 @@ import type { Viewer } from '../../core/viewer.ts'
 import { downloads, type DownloadStats } from './contract.ts'
 import { createCounting, type CountDeps } from './count.ts'
 import { downloadHandlers, type DownloadRouteDeps } from './handlers.ts'
+import { seenClients } from './seen-clients.ts'
 import { readStats } from './stats.ts'
 import { forgetBefore, shortenOne } from './store.ts'
 
@@ -59,19 +60,22 @@ export function composeDownloads(needs: DownloadNeeds): Feature & {
   }
 
   const reads = new Map<string, (viewer: Viewer) => Promise<DownloadStats>>()
-  const stats: DownloadRouteDeps['stats'] = (viewer, { days, isWhole }) => {
+  const stats: DownloadRouteDeps['stats'] = (viewer, { days, isWhole, most }) => {
+    const readFor = async (one: Viewer): Promise<DownloadStats> =>
+      readStats(
+        db,
+        { viewer: one, since: dayBefore(days - 1), most },
+        { isWhole, isAvailable: (await series()).length > 0 },
+      )
+    // a long list is for a file, and asked for seldom
+    if (most !== undefined) return readFor(viewer)
     const key = `${days} ${isWhole}`
     const read =
       reads.get(key) ??
       cachedByViewer({
         clock,
         ms: KEPT_MS,
-        read: async one =>
-          readStats(
-            db,
-            { viewer: one, since: dayBefore(days - 1) },
-            { isWhole, isAvailable: (await series()).length > 0 },
-          ),
+        read: readFor,
       })
     reads.set(key, read)
     return read(viewer)
@@ -85,9 +89,25 @@ export function composeDownloads(needs: DownloadNeeds): Feature & {
         if (age < 0 || age >= FRESH_MS) await count().catch(failed)
       },
       stats,
+      clients: async since => {
+        const log = settings.now().downloads.access_log
+        const all = await series()
+        // our own log begins with the first request
+        const seen =
+          log !== '' && all.length === 0
+            ? ({ known: false, why: 'no_log' } as const)
+            : await seenClients(all, { since, isCodename: name => needs.repositories.find(name) !== undefined })
+        return { log, seen }
+      },
     }),
     jobs: [
-      { id: 'download-statistics', name: 'Count downloads in the access log', when: () => '*/5 * * * *', run: count },
+      {
+        id: 'download-statistics',
+        name: 'Count downloads in the access log',
+        when: () => '*/5 * * * *',
+        listed: true,
+        run: count,
+      },
       {
         id: 'download-cleaning',
         name: 'Shorten addresses of older downloads, and forget those of long ago',

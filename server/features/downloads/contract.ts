@@ -1,7 +1,8 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
-import { OrNull, Text, Time } from '../../core/schemas.ts'
+import { listed, OrNull, Text, Time } from '../../core/schemas.ts'
 import { CLIENTS, KINDS } from './access-log.ts'
+import type { SeenClient } from './seen-clients.ts'
 
 const Count = Type.Integer()
 const counts = <const Key extends string>(keys: readonly Key[]) =>
@@ -44,6 +45,8 @@ const Stats = Type.Object({
     Type.Object({ name: Text, ...Sums, versions: Type.Array(Text), clients: Count, format: Text }),
   ),
   per_day: Type.Array(Day),
+  /** The first day that was counted; null before the first request. */
+  counted_since: OrNull(Text),
   recent: Type.Readonly(Type.Unsafe<readonly RecentDownload[]>(Type.Array(Recent))),
   per_distribution: Type.Array(Type.Object({ distribution: OrNull(Text), format: Text, ...Sums })),
   per_version: Type.Array(
@@ -70,15 +73,38 @@ const Stats = Type.Object({
 })
 export type DownloadStats = Static<typeof Stats>
 
+const Seen = Type.Object({ at: Time, address: Text, client: listed(CLIENTS), distribution: Text })
+
 /** What clients fetched. */
 export const downloads = contract({
   'GET /downloads/stats': {
     summary:
       'Counts what clients fetched in the last `days` days (30), by day, package, version, distribution and network.',
     details:
-      'A download is a GET of a package that was answered with all of it, or with a part that begins at its first byte. `requests` tells the others: other parts (`range`), HEAD, 304, index files, packages that are not here (`missing`), refusals, and answers that the client broke off. Lists have the 50 with most downloads; days are in UTC, and those without any are left out. `recent` shows whole addresses to those who may read the audit log, networks to others. `never_fetched` are packages that are served since before `since`.',
+      'A download is a GET of a package that was answered with all of it, or with a part that begins at its first byte. `requests` tells the others: other parts (`range`), HEAD, 304, index files, packages that are not here (`missing`), refusals, and answers that the client broke off. Lists have the `most` (50) with most downloads; days are in UTC, and those without any are left out; of days before `counted_since` nothing is known. `recent` shows whole addresses to those who may read the audit log, networks to others. `never_fetched` are packages that are served since before `since`.',
     access: 'any',
-    query: Type.Object({ days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365 })) }),
+    query: Type.Object({
+      days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365 })),
+      most: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 10_000, description: 'How many rows a list has at most.' }),
+      ),
+    }),
     reply: Stats,
+  },
+  'GET /downloads/clients': {
+    summary: 'Names the machines that asked for the index of a distribution since a moment, the newest first.',
+    details:
+      'Read from the end of the access log, so it knows of a request at once. `known` is false where there is no log to read, and `why` says which: then nobody can say that no machine asked.',
+    access: 'admin',
+    limit: { bucket: 'clients', perMinute: 60 },
+    query: Type.Object({ since: Time }),
+    reply: Type.Object({
+      known: Type.Boolean(),
+      why: OrNull(listed(['no_log', 'unreadable'])),
+      log: OrNull(
+        Type.String({ description: 'The log of a proxy that the settings name; null: that of this service.' }),
+      ),
+      clients: Type.Readonly(Type.Unsafe<readonly SeenClient[]>(Type.Array(Seen))),
+    }),
   },
 })

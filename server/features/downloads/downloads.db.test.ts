@@ -293,6 +293,7 @@ test('the statistics have the fields that existing clients read, and ours', asyn
     { date: '2026-03-08', downloads: 1, bytes: 100 },
     { date: '2026-03-09', downloads: 3, bytes: 250 },
   ])
+  expect(all.counted_since).toBe('2026-03-08')
   expect(all.recent.map(({ ip, date, name }) => `${date} ${name} ${ip}`).sort()).toEqual([
     '2026-03-08 hello 192.0.2.7',
     '2026-03-09 hello 192.0.2.8',
@@ -364,16 +365,21 @@ test('the route counts what is new, and shows whole addresses only to those who 
     log: {} as never,
     logFolder: folder,
   })
-  expect(part.routes).toHaveLength(1)
+  expect(part.routes).toHaveLength(2)
   await writeFile(log, line() + line({ from: '192.0.2.9' }))
   const { call } = createCaller(downloads, downloadHandlers, () => ({
     clock: stock.clock,
     fresh: () => counting().run(),
+    clients: () => Promise.resolve({ log, seen: { known: false, why: 'unreadable' } as const }),
     stats: (viewer, { days, isWhole }) =>
       readStats(stock.db, { viewer, since: days === 30 ? '2026-02-09' : '2026-03-10' }, { isWhole, isAvailable: true }),
   }))
   const ips = async (role: 'reader' | 'auditor'): Promise<string[]> =>
     (await call('GET /downloads/stats', { who: someone(role) })).recent.map(({ ip }) => ip).sort()
+  // what nobody can know is not an empty list that means nobody asked
+  expect(
+    await call('GET /downloads/clients', { who: someone('admin'), query: { since: '2026-03-10T00:00:00Z' } }),
+  ).toEqual({ known: false, why: 'unreadable', log, clients: [] })
   expect(await ips('auditor')).toEqual(['192.0.2.7', '192.0.2.9'])
   expect(await ips('reader')).toEqual(['192.0.2.0/24', '192.0.2.0/24'])
 })
@@ -385,5 +391,5 @@ test('without any log there are zeros and empty lists', async () => {
     { isWhole: true, isAvailable: false },
   )
   expect(none.summary).toMatchObject({ total_downloads: 0, peak_day: null, avg_per_day: 0, log_available: false })
-  expect([none.per_package, none.per_day, none.recent]).toEqual([[], [], []])
+  expect([none.per_package, none.per_day, none.recent, none.counted_since]).toEqual([[], [], [], null])
 })

@@ -4,6 +4,7 @@ import type { Handlers } from '../../core/contract.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { downloads, DownloadStats } from './contract.ts'
+import type { SeenClients } from './seen-clients.ts'
 
 export interface DownloadRouteDeps {
   readonly clock: Clock
@@ -11,8 +12,10 @@ export interface DownloadRouteDeps {
   readonly fresh: () => Promise<void>
   readonly stats: (
     viewer: Viewer,
-    question: { readonly days: number; readonly isWhole: boolean },
+    question: { readonly days: number; readonly isWhole: boolean; readonly most?: number | undefined },
   ) => Promise<DownloadStats>
+  /** Who asked for an index, and the log that the settings name. */
+  readonly clients: (since: string) => Promise<{ readonly log: string; readonly seen: SeenClients }>
 }
 
 const DAYS = 30
@@ -26,6 +29,19 @@ export const downloadHandlers: Handlers<typeof downloads, DownloadRouteDeps> = {
       fresh().finally(() => done.abort()),
       wait(PATIENCE_MS, undefined, { signal: done.signal }).catch(() => undefined),
     ])
-    return stats(viewer, { days: query.days ?? DAYS, isWhole: allows('auditor+', who.role) })
+    return stats(viewer, {
+      days: query.days ?? DAYS,
+      isWhole: allows('auditor+', who.role),
+      most: query.most,
+    })
+  },
+  'GET /downloads/clients': async ({ clients }, { query }) => {
+    const { log, seen } = await clients(query.since)
+    return {
+      known: seen.known,
+      why: seen.known ? null : seen.why,
+      log: log === '' ? null : log,
+      clients: seen.known ? seen.clients : [],
+    }
   },
 }

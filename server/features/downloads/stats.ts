@@ -13,6 +13,8 @@ interface Scope {
   readonly viewer: Viewer
   /** The first day that counts, in UTC. */
   readonly since: string
+  /** How many rows a list has at most. */
+  readonly most?: number | undefined
 }
 
 /** Downloads that the viewer may know of; those of no distribution alone may be of a hidden one. */
@@ -35,7 +37,7 @@ function by<Row extends object>(
     group,
     more = '',
     order = 'downloads desc, 1',
-    most = MOST,
+    most = scope.most ?? MOST,
   }: {
     readonly columns: string
     readonly group: string
@@ -115,6 +117,15 @@ async function readRecent(db: Queryable, scope: Scope, isWhole: boolean): Promis
   }))
 }
 
+/** The first day of which any request was counted; null before it. */
+async function readFirstDay(db: Queryable): Promise<string | null> {
+  const row = await db.first<{ day: string | null }>(
+    `select to_char(least((select min(day) from download_count),
+      (select min(day) from download_other)), 'YYYY-MM-DD') as day`,
+  )
+  return row?.day ?? null
+}
+
 const countsOf = <Key extends string>(
   keys: readonly Key[],
   rows: readonly { readonly key: string; readonly downloads: number }[],
@@ -129,32 +140,45 @@ export async function readStats(
   scope: Scope,
   { isWhole, isAvailable }: { readonly isWhole: boolean; readonly isAvailable: boolean },
 ): Promise<DownloadStats> {
-  const [totals, perDay, perPackage, formats, clients, distributions, versions, networks, requests, recent, never] =
-    await Promise.all([
-      readTotals(db, scope),
-      by<{ date: string }>(db, scope, { columns: `${DAY} as date`, group: 'c.day', order: 'date', most: 400 }),
-      by<{ name: string; versions: string[]; clients: number; formats: string[] }>(db, scope, {
-        columns: 'f.name',
-        group: 'f.name',
-        more: ', array_agg(distinct f.version) as versions, count(distinct c.address)::int as clients, array_agg(distinct f.format) as formats',
-      }),
-      by<{ key: string }>(db, scope, { columns: 'f.format as key', group: 'f.format' }),
-      by<{ key: string }>(db, scope, { columns: 'c.client as key', group: 'c.client' }),
-      by<{ codename: string | null; format: string }>(db, scope, {
-        columns: 'f.codename, min(f.format) as format',
-        group: 'f.codename',
-        most: 1_000,
-      }),
-      by<{ name: string; version: string; codename: string | null; format: string; clients: number }>(db, scope, {
-        columns: 'f.name, f.version, f.codename, f.format',
-        group: 'f.name, f.version, f.codename, f.format',
-        more: ', count(distinct c.address)::int as clients',
-      }),
-      by<{ network: string }>(db, scope, { columns: `abbrev(${networkOf('c.address')}) as network`, group: '1' }),
-      readRequests(db, scope),
-      readRecent(db, scope, isWhole),
-      listUnfetched(db, scope.viewer, { since: scope.since, most: MOST }),
-    ])
+  const [
+    totals,
+    perDay,
+    perPackage,
+    formats,
+    clients,
+    distributions,
+    versions,
+    networks,
+    requests,
+    recent,
+    never,
+    first,
+  ] = await Promise.all([
+    readTotals(db, scope),
+    by<{ date: string }>(db, scope, { columns: `${DAY} as date`, group: 'c.day', order: 'date', most: 400 }),
+    by<{ name: string; versions: string[]; clients: number; formats: string[] }>(db, scope, {
+      columns: 'f.name',
+      group: 'f.name',
+      more: ', array_agg(distinct f.version) as versions, count(distinct c.address)::int as clients, array_agg(distinct f.format) as formats',
+    }),
+    by<{ key: string }>(db, scope, { columns: 'f.format as key', group: 'f.format' }),
+    by<{ key: string }>(db, scope, { columns: 'c.client as key', group: 'c.client' }),
+    by<{ codename: string | null; format: string }>(db, scope, {
+      columns: 'f.codename, min(f.format) as format',
+      group: 'f.codename',
+      most: 1_000,
+    }),
+    by<{ name: string; version: string; codename: string | null; format: string; clients: number }>(db, scope, {
+      columns: 'f.name, f.version, f.codename, f.format',
+      group: 'f.name, f.version, f.codename, f.format',
+      more: ', count(distinct c.address)::int as clients',
+    }),
+    by<{ network: string }>(db, scope, { columns: `abbrev(${networkOf('c.address')}) as network`, group: '1' }),
+    readRequests(db, scope),
+    readRecent(db, scope, isWhole),
+    listUnfetched(db, scope.viewer, { since: scope.since, most: scope.most ?? MOST }),
+    readFirstDay(db),
+  ])
   const peak = perDay.reduce<(typeof perDay)[number] | undefined>(
     (most, day) => (most === undefined || day.downloads > most.downloads ? day : most),
     undefined,
@@ -176,6 +200,7 @@ export async function readStats(
       format: all.length === 1 ? (all[0] ?? 'mixed') : 'mixed',
     })),
     per_day: perDay,
+    counted_since: first,
     recent,
     per_distribution: distributions.map(({ codename, ...row }) => ({ distribution: codename, ...row })),
     per_version: versions.map(({ codename, ...row }) => ({ distribution: codename, ...row })),

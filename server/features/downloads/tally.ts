@@ -41,6 +41,12 @@ const NOBODY = '0.0.0.0'
 /** `/repos/pool/jammy/…`, `/repos/dists/jammy/…`, `/repos/almalinux9/…`, `/apk/alpine3.20/…`, also with `@12`. */
 const CODENAME = /^\/(?:repos\/(?:pool\/|dists\/)?|apk\/)([a-z0-9.-]+)(?:@\d+)?\//
 
+/** The distribution that a path names; empty where it names none. */
+export function codenameIn(path: string, isCodename: (text: string) => boolean): string {
+  const [, name = ''] = CODENAME.exec(path) ?? []
+  return isCodename(name) ? name : ''
+}
+
 /** @param isCodename  whether there is a distribution of this name */
 export function createTally(isCodename: (text: string) => boolean): Tally {
   const files = new Map<string, FileCount>()
@@ -49,10 +55,7 @@ export function createTally(isCodename: (text: string) => boolean): Tally {
   const clients = new Map<string, ClientType>()
   let unread = 0
 
-  const codenameOf = (path: string): string => {
-    const [, name = ''] = CODENAME.exec(path) ?? []
-    return isCodename(name) ? name : ''
-  }
+  const codenameOf = (path: string): string => codenameIn(path, isCodename)
   function clientBy(agent: string): ClientType {
     const known = clients.get(agent)
     if (known !== undefined) return known

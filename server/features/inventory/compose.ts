@@ -7,6 +7,7 @@ import { judgeMachine, listStale, type JudgeDeps } from '../../inventory/judge.t
 import { SCAN, scanWork, type ScanDeps } from '../../inventory/scan.ts'
 import { forgetScans } from '../../inventory/scan-log.ts'
 import type { Log } from '../../lib/log.ts'
+import { dailyAt } from '../../settings/daily.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { Matcher } from '../../scanners/matcher.ts'
 import { clients } from './client-contract.ts'
@@ -82,10 +83,7 @@ export function composeInventory(needs: InventoryNeeds): Feature {
       {
         id: 'inventory-scan',
         name: 'Ask all machines over SSH',
-        when: () => {
-          const { enabled, hour, minute } = settings.now().inventory
-          return enabled ? `${minute} ${hour} * * *` : undefined
-        },
+        when: () => dailyAt(settings.now().inventory),
         daily: true,
         run: scanAll,
       },

@@ -6,7 +6,7 @@ import { checksOf, type CheckDeps, type ClientRow } from '../../inventory/client
 import { countChecks } from '../../inventory/compliance.ts'
 import { isoOrNull } from '../../lib/clock.ts'
 import { listClients } from './clients.ts'
-import { printRow, type Cell } from './csv.ts'
+import { printRow, type Cell } from '../../lib/csv.ts'
 import { listCves, listPackages } from './lists.ts'
 import type { ExportKind } from './row-parts.ts'
 

@@ -128,7 +128,7 @@ export const jobs = contract({
     fails: ['job_not_found', 'job_not_yours'],
   },
   'GET /schedule': {
-    summary: 'Lists what the clock starts every day, when next, and how the last run went.',
+    summary: 'Lists what the clock starts, when next, and how the last run went.',
     access: 'maintainer+',
     reply: Type.Unsafe<{ jobs: readonly ClockJob[]; timezone: string; is_leader: boolean }>(
       Type.Object({

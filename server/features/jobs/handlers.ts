@@ -132,15 +132,15 @@ export const jobHandlers: Handlers<typeof jobs, JobRouteDeps> = {
     return {
       jobs: scheduler
         .jobs()
-        .filter(({ daily }) => daily)
+        .filter(({ listed }) => listed)
         .map(({ id, name, next_run }) => ({ id, name, next_run, last: last.get(id) ?? null })),
       timezone: zone(),
       is_leader: scheduler.started,
     }
   },
   'POST /schedule/{id}/run': async ({ scheduler, audit }, { params: { id }, who, raw }) => {
-    const job = scheduler.jobs().find(one => one.id === id && one.daily) ?? fail('clock_job_not_found', { id })
-    scheduler.runNow(id)
+    const job = scheduler.jobs().find(one => one.id === id && one.listed) ?? fail('clock_job_not_found', { id })
+    if (scheduler.runNow(id) === 'running') return { message: `It is running already: ${job.name}.` }
     await audit.record({
       action: 'JOB_RUN',
       result: 'SUCCESS',

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { codeOf, createCaller } from '../../../test/support/routes.ts'
 import { createTestDb } from '../../../test/support/postgres.ts'
@@ -18,8 +19,17 @@ let scheduler: Scheduler
 const makeScheduler = (): Scheduler =>
   createScheduler(
     [
+      {
+        id: 'asks',
+        name: 'Copy',
+        when: () => '0 3 * * *',
+        daily: true,
+        work: { kind: 'copy', request: {} },
+        run: () => worker.ask({ kind: 'copy', request: {}, by: 'system' }),
+      },
       { id: 'nightly', name: 'Tidy up', when: () => '0 3 * * *', run: async () => undefined, daily: true },
       { id: 'often', name: 'Look', when: () => '* * * * *', run: async () => undefined },
+      { id: 'count', name: 'Count', when: () => '*/5 * * * *', run: async () => undefined, listed: true },
     ],
     {
       db,
@@ -50,6 +60,7 @@ beforeEach(async () => {
       see: 'maintainer+',
       cancel: 'admin',
       run: async run => {
+        await setTimeout(2) // a pace needs a time
         await run.step({ total: 4, done: 1, say: [{ level: 'info', message: 'One is there.', data: { n: 1 } }] })
         run.signal.throwIfAborted()
         return Promise.race([
@@ -215,9 +226,13 @@ describe('cancelling', () => {
 })
 
 describe('the clock', () => {
-  test('shows daily jobs only, and runs one of them by hand', async () => {
+  test('shows daily jobs and those that ask for it, and runs one of them by hand', async () => {
     expect(await call('GET /schedule', as('maintainer'))).toEqual({
-      jobs: [{ id: 'nightly', name: 'Tidy up', next_run: expect.any(String), last: null }],
+      jobs: [
+        { id: 'asks', name: 'Copy', next_run: expect.any(String), last: null },
+        { id: 'nightly', name: 'Tidy up', next_run: expect.any(String), last: null },
+        { id: 'count', name: 'Count', next_run: expect.any(String), last: null },
+      ],
       timezone: 'UTC',
       is_leader: true,
     })
@@ -229,7 +244,39 @@ describe('the clock', () => {
     )
     expect(audited).toMatchObject([{ action: 'JOB_RUN', facts: { kind: 'job.run', job: 'nightly', work: 'Tidy up' } }])
     await vi.waitFor(async () =>
-      expect((await call('GET /schedule', as('admin'))).jobs[0]?.last).toMatchObject({ error: null }),
+      expect((await call('GET /schedule', as('admin'))).jobs[1]?.last).toMatchObject({ error: null }),
     )
+  })
+
+  test('counts work that was asked for by hand as the last run, once it has ended and with how it went', async () => {
+    const last = async () => (await call('GET /schedule', as('admin'))).jobs.find(({ id }) => id === 'asks')?.last
+    await moved(await ask({ request: { only: 'a part' } }))
+    gate.resolve(undefined)
+    await vi.waitFor(async () => expect(await db.query("select 1 from job where state = 'done'")).toHaveLength(1))
+    expect(await last()).toBeNull() // a part is not the whole
+
+    gate = Promise.withResolvers()
+    const id = await ask({ request: { ip: '10.0.0.9' } })
+    await moved(id)
+    expect(await last()).toBeNull()
+    gate.reject(new Error('no room'))
+    await vi.waitFor(async () => expect(await last()).not.toBeNull())
+    const { error, finished_at } = await call('GET /jobs/{id}', { params: { id }, ...as('admin') })
+    const failed = {
+      due_at: expect.any(String),
+      ran_at: finished_at,
+      took_ms: expect.any(Number),
+      error: error?.message,
+    }
+    expect(await last()).toEqual(failed)
+
+    gate = Promise.withResolvers()
+    await call('POST /schedule/{id}/run', { params: { id: 'asks' }, ...as('admin') })
+    await vi.waitFor(async () =>
+      expect(await db.query("select 1 from clock_job where id = 'asks' and ran_at is not null")).toHaveLength(1),
+    )
+    expect(await last()).toEqual(failed) // that the clock asks for it is no success
+    gate.resolve(undefined)
+    await vi.waitFor(async () => expect(await last()).toMatchObject({ error: null }))
   })
 })

@@ -21,6 +21,10 @@ export interface RetentionNeeds extends Omit<RetentionRouteDeps, 'jobs' | 'cutsA
 export function composeRetention(needs: RetentionNeeds): Feature {
   const { db, catalog, audit, settings, licensing, repositories, worker } = needs
   const cutsAudit = (): boolean => licensing.allowed() === 'all'
+  const hour = (): string => {
+    const { retention_hour: h, retention_minute: m } = settings.now().clock
+    return `${m} ${h} * * *`
+  }
   const ask = (kind: string, request: Readonly<Record<string, unknown>>): Promise<unknown> =>
     worker.ask({ kind, request, codenames: 'all', by: 'system' })
   const imported = { formatOf: getFormat, importDays: () => settings.now().retention.import_cleanup_days }
@@ -35,15 +39,17 @@ export function composeRetention(needs: RetentionNeeds): Feature {
       {
         id: 'version-retention',
         name: 'Remove versions that the retention rules leave behind',
-        when: () => '0 2 * * *',
+        when: hour,
         daily: true,
+        work: { kind: VERSIONS, request: {} },
         run: () => ask(VERSIONS, {}),
       },
       {
         id: 'import-retention',
         name: 'Remove imported versions that nothing needs any longer',
-        when: () => (cutsAudit() ? '0 2 * * *' : undefined),
+        when: () => (cutsAudit() ? hour() : undefined),
         daily: true,
+        work: { kind: IMPORTED, request: {} },
         run: async () => {
           if (cutsAudit()) await ask(IMPORTED, {})
         },
@@ -51,8 +57,9 @@ export function composeRetention(needs: RetentionNeeds): Feature {
       {
         id: 'audit-retention',
         name: 'Remove old files of the audit log',
-        when: () => (cutsAudit() ? '0 2 * * *' : undefined),
+        when: () => (cutsAudit() ? hour() : undefined),
         daily: true,
+        work: { kind: AUDIT, request: { accept_broken: false } },
         run: async () => {
           if (cutsAudit()) await ask(AUDIT, { accept_broken: false })
         },

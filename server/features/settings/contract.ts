@@ -11,7 +11,10 @@ const CARD = {
   created_at: Type.String(),
   role: Type.String({ enum: ['current', 'previous'] }),
   retires_at: Type.Optional(Type.String()),
+  expires_at: Type.Optional(Type.String()),
 }
+const FIRST = Type.Optional(Type.Boolean({ description: 'Refused where there is a signing key already.' }))
+const OVERLAP = Type.Optional(Type.Integer({ minimum: 0, maximum: 3_650 }))
 const Card = Type.Unsafe<KeyCard>(Type.Object(CARD))
 /** The names that existing clients read. */
 const GPG_NAMES = {
@@ -47,10 +50,20 @@ export const settings = contract({
     summary: 'Changes the given settings and leaves the rest. *** leaves a secret unchanged.',
     leader: true,
     access: 'admin',
+    details:
+      'With `confirm=false` a change that makes the policy contradict itself (medium: block, high: review) is refused until it is sent with `confirm=true`. Without `confirm` it is saved, and `warnings` of GET /security/policy name it.',
+    query: Type.Object({ confirm: Type.Optional(Type.Boolean()) }),
     // checked by the settings themselves: they name the dotted key, and take the flat keys of older clients
     body: Type.Record(Type.String(), Type.Unknown()),
     reply: Whole,
-    fails: ['unknown_setting', 'bad_setting', 'setting_not_available', 'bad_license', 'enterprise_only'],
+    fails: [
+      'unknown_setting',
+      'bad_setting',
+      'setting_not_available',
+      'bad_license',
+      'enterprise_only',
+      'policy_contradiction',
+    ],
   },
   'GET /settings/schema': {
     summary: 'Answers the JSON Schema of the settings: defaults, bounds, units and meaning.',
@@ -92,9 +105,40 @@ export const settings = contract({
           rule: 'an address such as repository@example.org',
         }),
       ),
-      overlap_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 3_650 })),
+      overlap_days: OVERLAP,
+      first: FIRST,
     }),
     reply: Card,
+    fails: ['signing_key_exists'],
+  },
+  'POST /settings/gpg/import': {
+    summary: 'Takes in a private signing key. The key before signs beside it for the overlap.',
+    details:
+      'What cannot sign for every client is refused: only public, expired, revoked, without that usage, weak. It is kept as the keys that are made here are; the text and its passphrase are not, and no answer, log or error has them.',
+    leader: true,
+    access: 'admin',
+    status: 201,
+    limit: { bucket: 'gpg_import', perMinute: 20 },
+    body: Type.Object({
+      private_key: Type.String({ minLength: 1, maxLength: 200_000, description: 'Armoured, as gpg writes it.' }),
+      passphrase: Type.Optional(Type.String({ maxLength: 1_000 })),
+      overlap_days: OVERLAP,
+      first: FIRST,
+    }),
+    reply: Card,
+    fails: [
+      'signing_key_exists',
+      'signing_key_unreadable',
+      'signing_key_several',
+      'signing_key_public',
+      'signing_key_locked',
+      'signing_key_passphrase',
+      'signing_key_revoked',
+      'signing_key_expired',
+      'signing_key_of_tomorrow',
+      'signing_key_cannot_sign',
+      'signing_key_weak',
+    ],
   },
   'POST /settings/gpg/export': {
     summary: 'Writes the public signing keys where clients fetch them, and says where that is.',

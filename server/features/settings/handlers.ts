@@ -1,6 +1,8 @@
 import type { Handlers } from '../../core/contract.ts'
+import { refuseContradiction } from '../../core/contradictions.ts'
 import { fail } from '../../core/errors.ts'
 import type { Audit } from '../../record/audit.ts'
+import { recordChange } from '../../settings/recorded.ts'
 import { SETTINGS } from '../../settings/schema.ts'
 import type { Settings } from '../../settings/store.ts'
 import { MASK } from '../../settings/tree.ts'
@@ -14,7 +16,9 @@ export interface SettingsRouteDeps {
   readonly settings: Settings
   /** False for a text that is no licence key of the vendor. */
   readonly isLicense: (key: string) => boolean
-  readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'generate' | 'publicKey'> & { publish(): Promise<boolean> }
+  readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'generate' | 'take' | 'publicKey'> & {
+    publish(): Promise<boolean>
+  }
   readonly layout: Pick<Layout, 'publicKey'>
   readonly address: Pick<AppAddress, 'repository'>
   readonly scheduler: Pick<Scheduler, 'jobs'>
@@ -32,30 +36,39 @@ const KEY_URL = '/repos/gpg.key'
 /** The job that synchronises import sources; see catalogue/compose.ts. */
 const SYNC_JOB = 'sync'
 
-/** With the names that existing clients read. Our keys do not expire: `retires_at` says when one stops signing. */
+/** With the names that existing clients read. */
 const listed = (card: KeyCard) => ({
   ...card,
   type: 'pub',
   algo: card.algorithm,
   key_id: card.fingerprint.slice(-16),
   created: card.created_at,
-  expires: null,
+  expires: card.expires_at ?? null,
   uids: [card.user_id],
 })
 
+const KEY_ACTIONS = { 'key.made': 'GPG_GENERATE', 'key.taken': 'GPG_IMPORT' } as const
+
+/** @returns the card, once the log has it */
+async function recordKey(
+  audit: SettingsRouteDeps['audit'],
+  card: KeyCard,
+  { kind, user, ip }: { readonly kind: keyof typeof KEY_ACTIONS; readonly user: string; readonly ip: string },
+): Promise<KeyCard> {
+  const facts = { kind, algorithm: card.algorithm, fingerprint: card.fingerprint }
+  await audit.record({ action: KEY_ACTIONS[kind], result: 'SUCCESS', user, facts, ip })
+  return card
+}
+
 export const settingsHandlers: Handlers<typeof settings, SettingsRouteDeps> = {
   'GET /settings/': deps => deps.settings.masked(),
-  'PATCH /settings/': async (deps, { body, who, raw }) => {
+  'PATCH /settings/': async (deps, { body, query, who, raw }) => {
     checkLicense(body, deps.isLicense)
-    const { changed } = await deps.settings.patch(body)
-    if (changed.length > 0)
-      await deps.audit.record({
-        action: 'SETTINGS_CHANGE',
-        result: 'SUCCESS',
-        user: who.name,
-        facts: { kind: 'settings.changed', keys: changed },
-        ip: raw.clientIp,
-      })
+    const patched = await deps.settings.patch(
+      body,
+      query.confirm === false ? (next, before) => refuseContradiction(next.cve_policy, before.cve_policy) : undefined,
+    )
+    await recordChange(deps.audit, patched, { user: who.name, ip: raw.clientIp })
     return deps.settings.masked()
   },
   'GET /settings/schema': () => JSON.parse(JSON.stringify(SETTINGS)) as Record<string, unknown>,
@@ -77,15 +90,18 @@ export const settingsHandlers: Handlers<typeof settings, SettingsRouteDeps> = {
       name: body.name ?? key_name,
       email: body.email ?? key_email,
       overlapDays: body.overlap_days ?? overlap_days,
+      first: body.first ?? false,
     })
-    await audit.record({
-      action: 'GPG_GENERATE',
-      result: 'SUCCESS',
-      user: who.name,
-      facts: { kind: 'key.made', algorithm: card.algorithm, fingerprint: card.fingerprint },
-      ip: raw.clientIp,
+    return recordKey(audit, card, { kind: 'key.made', user: who.name, ip: raw.clientIp })
+  },
+  'POST /settings/gpg/import': async ({ settings: current, keyring, audit }, { body, who, raw }) => {
+    const card = await keyring.take({
+      armored: body.private_key,
+      passphrase: body.passphrase ?? '',
+      overlapDays: body.overlap_days ?? current.now().signing.overlap_days,
+      first: body.first ?? false,
     })
-    return card
+    return recordKey(audit, card, { kind: 'key.taken', user: who.name, ip: raw.clientIp })
   },
   'POST /settings/gpg/export': async ({ keyring, layout, address }, { raw }) => {
     if ((await keyring.keys()).length === 0) fail('no_signing_key', {})

@@ -64,12 +64,33 @@ export const sso = contract({
     fails: ['sso_off'],
     query: Type.Object({
       again: Type.Optional(Type.Boolean({ description: 'The request came to the host of app_url.' })),
+      port: Type.Optional(
+        Type.Integer({
+          minimum: 1024,
+          maximum: 65_535,
+          description: 'Of a program that waits on 127.0.0.1 (RFC 8252); with challenge and state.',
+        }),
+      ),
+      challenge: Type.Optional(
+        Type.String({
+          pattern: '^[\\w-]{43}$',
+          rule: '43 characters of base64url',
+          description: 'SHA-256 of what the program exchanges the code with (RFC 7636).',
+        }),
+      ),
+      state: Type.Optional(
+        Type.String({
+          pattern: '^[\\w-]{43}$',
+          rule: '43 characters of base64url',
+          description: 'Comes back to the program as it is.',
+        }),
+      ),
     }),
   },
   'GET /auth/oidc/callback': {
     ...SSO,
     summary:
-      'Receives the browser back from the provider and redirects it to the console with a one-time code, or with sso_error.',
+      'Receives the browser back from the provider and redirects it to the console, or to a program that waits, with a one-time code or sso_error.',
     reply: 'redirect',
     fails: ['sso_off'],
     // RFC 6749, 4.1.2: unrecognised parameters of the provider are ignored
@@ -81,7 +102,16 @@ export const sso = contract({
   'POST /auth/oidc/exchange': {
     ...SSO,
     summary: 'Finishes single sign-on: exchanges the one-time code for what POST /auth/token answers.',
-    body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 200 }) }),
+    body: Type.Object({
+      code: Type.String({ minLength: 1, maxLength: 200 }),
+      verifier: Type.Optional(
+        Type.String({
+          pattern: '^[\\w-]{43}$',
+          rule: '43 characters of base64url',
+          description: 'Of a program, in place of the cookie of a browser.',
+        }),
+      ),
+    }),
     reply: Type.Union([
       Type.Object({ access_token: Type.String(), token_type: Type.Literal('bearer'), expires_in: Type.Integer() }),
       Type.Object({ mfa_required: Type.Literal(true), mfa_token: Type.String(), expires_in: Type.Integer() }),

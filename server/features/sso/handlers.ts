@@ -7,6 +7,7 @@ import type { Settings } from '../../settings/store.ts'
 import type { LoginReply, sso } from './contract.ts'
 import { tryLdap } from './ldap-trial.ts'
 import { redirectUriOf, type OidcLogin } from './oidc-login.ts'
+import { waitingOf } from './waiting.ts'
 import { tryOidc } from './oidc-trial.ts'
 
 export interface SsoDeps {
@@ -47,7 +48,8 @@ export const ssoHandlers: Handlers<typeof sso, SsoDeps> = {
     const { enabled, label } = settings.now().oidc
     return { enabled: enabled && isAllowed(), label, login_url: '/api/v1/auth/oidc/login' }
   },
-  'GET /auth/oidc/login': ({ oidc }, { query, raw }) => oidc.start({ raw, again: query.again === true }),
+  'GET /auth/oidc/login': ({ oidc }, { query, raw }) =>
+    oidc.start({ raw, again: query.again === true, waiting: waitingOf(query) }),
   'GET /auth/oidc/callback': ({ oidc }, { query, raw }) => oidc.callback({ raw, answer: given(query) }),
-  'POST /auth/oidc/exchange': ({ oidc }, { body, raw }) => oidc.exchange({ raw, code: body.code, from: fromOf(raw) }),
+  'POST /auth/oidc/exchange': ({ oidc }, { body, raw }) => oidc.exchange({ raw, ...body, from: fromOf(raw) }),
 }

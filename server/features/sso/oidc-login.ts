@@ -10,6 +10,7 @@ import type { Audit } from '../../record/audit.ts'
 import type { Settings } from '../../settings/store.ts'
 import type { Identities } from './identities.ts'
 import { randomToken, type Steps } from './steps.ts'
+import { backTo, challengeOf, programOf, type Waiting } from './waiting.ts'
 
 /** The person whom the provider vouches for. */
 export type Vouched = DirectoryProfile & { readonly origin: 'oidc' }
@@ -17,20 +18,31 @@ export type Vouched = DirectoryProfile & { readonly origin: 'oidc' }
 /** Login through a provider: out, back, and a session for the console. */
 export interface OidcLogin<Reply> {
   /**
-   * Sends the browser to the provider. `again` says that we sent it here.
+   * Sends the browser to the provider. `again` says that we sent it here; `waiting` is the program that it comes
+   * back to in place of the console.
    * @throws sso_off
    */
-  start(request: { readonly raw: RawRequest; readonly again: boolean }): Promise<Redirect>
+  start(request: {
+    readonly raw: RawRequest
+    readonly again: boolean
+    readonly waiting?: Waiting | undefined
+  }): Promise<Redirect>
   /**
    * Takes the provider's answer and sends the browser to the console, with a code or with a word for the failure.
    * @throws sso_off
    */
   callback(request: { readonly raw: RawRequest; readonly answer: Readonly<Record<string, string>> }): Promise<Redirect>
   /**
-   * Gives the console what a password would have given. The code works once, within a minute, in the same browser.
+   * Gives the console what a password would have given. The code works once, within a minute, in the same browser or
+   * with the verifier of the program that waited.
    * @throws sso_expired, sso_refused, bad_password, account_inactive
    */
-  exchange(request: { readonly raw: RawRequest; readonly code: string; readonly from: From }): Promise<Reply>
+  exchange(request: {
+    readonly raw: RawRequest
+    readonly code: string
+    readonly verifier?: string | undefined
+    readonly from: From
+  }): Promise<Reply>
 }
 
 export interface OidcLoginDeps<Reply> {
@@ -44,6 +56,19 @@ export interface OidcLoginDeps<Reply> {
   /** Makes or updates the account, and returns what a password login would. */
   readonly vouchedFor: (profile: Vouched, coming: From & { readonly how: LoginWay }) => Promise<Reply>
 }
+
+/** What is remembered while the browser is at the provider. */
+type Trip = OidcTrip & { readonly waiting?: Waiting | undefined }
+/** Where a login ends. */
+interface Place {
+  readonly appUrl: string
+  readonly waiting: Waiting | undefined
+}
+const againQuery = (waiting: Waiting | undefined): string =>
+  new URLSearchParams({
+    again: '1',
+    ...(waiting === undefined ? {} : { ...waiting, port: String(waiting.port) }),
+  }).toString()
 
 const TRIP_S = 600
 const ARRIVAL_S = 60
@@ -89,14 +114,21 @@ export function createOidcLogin<Reply>({
   const toConsole = (appUrl: string, query: Record<string, string>, cookies: readonly string[] = []): Redirect =>
     new Redirect(`${appUrl}/#/login?${new URLSearchParams(query).toString()}`, cookies)
 
+  const back = (
+    { appUrl, waiting }: Place,
+    query: Record<string, string>,
+    cookies: readonly string[] = [],
+  ): Redirect =>
+    waiting === undefined ? toConsole(appUrl, query, cookies) : new Redirect(backTo(waiting, query), cookies)
+
   async function refuse(
-    appUrl: string,
+    place: Place,
     word: string,
     { why, ip }: { readonly why: string; readonly ip: string },
   ): Promise<Redirect> {
     await audit.record({ action: 'LOGIN', result: 'FAILURE', user: 'oidc', facts: { kind: 'sso.refused', word }, ip })
     log.warn({ word, why }, 'single sign-on did not succeed')
-    return toConsole(appUrl, { sso_error: word }, [cookieOf(appUrl, '', 0)])
+    return back(place, { sso_error: word }, [cookieOf(place.appUrl, '', 0)])
   }
 
   async function enter(person: OidcIdentity, from: From): Promise<Reply> {
@@ -122,43 +154,53 @@ export function createOidcLogin<Reply>({
   }
 
   return {
-    start: async ({ raw, again }) => {
+    start: async ({ raw, again, waiting }) => {
       const { oidc, appUrl } = current(raw)
       // the cookie has to be set for the name that the provider sends people back to
       if (!again && settings.now().app_url !== '' && raw.headers.host !== new URL(appUrl).host)
-        return new Redirect(`${appUrl}/api/v1/auth/oidc/login?again=1`)
+        return new Redirect(`${appUrl}/api/v1/auth/oidc/login?${againQuery(waiting)}`)
       try {
         const { url, trip } = await provider.begin(oidc, redirectUriOf(appUrl))
         const browser = randomToken()
-        await steps.keep('trip', { token: trip.state, browser, value: trip, seconds: TRIP_S })
+        await steps.keep('trip', {
+          token: trip.state,
+          browser,
+          value: { ...trip, waiting } satisfies Trip,
+          seconds: TRIP_S,
+        })
         return new Redirect(url, [cookieOf(appUrl, browser, TRIP_S + ARRIVAL_S)])
       } catch (error) {
         if (!(error instanceof OidcFault)) throw error
         log.warn({ word: error.word, why: error.why }, 'single sign-on did not begin')
-        return toConsole(appUrl, { sso_error: error.word })
+        return back({ appUrl, waiting }, { sso_error: error.word })
       }
     },
     callback: async ({ raw, answer }) => {
       const { oidc, appUrl } = current(raw)
       const ip = raw.clientIp
       const browser = readCookie(appUrl, raw.headers.cookie)
-      const trip = (await steps.take('trip', answer.state ?? '', browser)) as OidcTrip | undefined
+      const trip = (await steps.take('trip', answer.state ?? '', browser)) as Trip | undefined
       if (trip === undefined)
-        return refuse(appUrl, 'expired', { why: 'no login with this state is under way in this browser', ip })
+        return refuse({ appUrl, waiting: undefined }, 'expired', {
+          why: 'no login with this state is under way in this browser',
+          ip,
+        })
       try {
         const person = await provider.finish(oidc, trip, answer)
         const code = randomToken()
-        await steps.keep('arrival', { token: code, browser, value: person, seconds: ARRIVAL_S })
-        return toConsole(appUrl, { sso: code })
+        const holder = trip.waiting === undefined ? browser : programOf(trip.waiting.challenge)
+        await steps.keep('arrival', { token: code, browser: holder, value: person, seconds: ARRIVAL_S })
+        return back({ appUrl, waiting: trip.waiting }, { sso: code })
       } catch (error) {
-        if (error instanceof OidcFault) return refuse(appUrl, error.word, { why: error.why, ip })
+        if (error instanceof OidcFault)
+          return refuse({ appUrl, waiting: trip.waiting }, error.word, { why: error.why, ip })
         throw error
       }
     },
-    exchange: async ({ raw, code, from }) => {
+    exchange: async ({ raw, code, verifier, from }) => {
       const { appUrl } = current(raw)
-      const person = (await steps.take('arrival', code, readCookie(appUrl, raw.headers.cookie))) as
-        OidcIdentity | undefined
+      const holder = verifier === undefined ? readCookie(appUrl, raw.headers.cookie) : programOf(challengeOf(verifier))
+      const person = (await steps.take('arrival', code, holder)) as OidcIdentity | undefined
       return person === undefined ? fail('sso_expired', {}) : enter(person, from)
     },
   }

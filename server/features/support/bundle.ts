@@ -10,6 +10,7 @@ import { readAt } from '../../lib/read-at.ts'
 import { rotatedSeries, ownSeries, type LogSeries } from '../../record/log-series.ts'
 import type { EngineStatus } from '../../scanners/scanner.ts'
 import type { SettingsValue } from '../../settings/schema.ts'
+import { hostOnly } from '../../settings/shown.ts'
 import type { Settings } from '../../settings/store.ts'
 import { clockJobs, databaseFacts, recentJobLines, recentJobs, tableSizes } from './store.ts'
 
@@ -96,11 +97,9 @@ const fileSizes = (series: readonly LogSeries[]): Promise<object[]> =>
 const told = async (ask: () => Promise<unknown>): Promise<unknown> =>
   ask().catch((error: unknown) => ({ could_not_be_read: error instanceof Error ? error.message : String(error) }))
 
-/** Chat servers put the credential into the address: only the host of it is shown. */
 function shownSettings(masked: SettingsValue): object {
   const { webhook_url: url } = masked.notifications
-  const shown = URL.canParse(url) ? `${new URL(url).origin}/***` : url
-  return { ...masked, notifications: { ...masked.notifications, webhook_url: shown } }
+  return { ...masked, notifications: { ...masked.notifications, webhook_url: hostOnly(url) } }
 }
 
 async function* membersOf(deps: BundleDeps, by: string): AsyncGenerator<Member> {

@@ -4,7 +4,11 @@ import { batchHandlers, type BatchDeps } from './batch.ts'
 import { bind } from '../../core/contract.ts'
 import type { Feature, Job } from '../../core/feature.ts'
 import type { Repositories } from '../../core/repository.ts'
+import type { Settings } from '../../settings/store.ts'
+import type { Leadership } from '../../db/leadership.ts'
 import type { Db } from '../../db/db.ts'
+import { readOutcome } from '../../backup/restore-plan.ts'
+import type { Layout } from '../../files/layout.ts'
 import { readPooled, type Pool } from '../../files/pool.ts'
 import { switchesFor } from '../../formats/index.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
@@ -17,6 +21,8 @@ import { developerUploads } from './developer-contract.ts'
 import { developerHandlers } from './developer-handlers.ts'
 import { createDeveloperUploads } from './developer-upload.ts'
 import { record, uploadHandlers } from './handlers.ts'
+import { samples } from './sample-contract.ts'
+import { sampleHandlers } from './sample.ts'
 import { createWatchedFolder } from './watched-folder.ts'
 
 export interface UploadNeeds extends Omit<BatchDeps, 'switchesFor'> {
@@ -26,11 +32,14 @@ export interface UploadNeeds extends Omit<BatchDeps, 'switchesFor'> {
   readonly pool: Pick<Pool, 'locate'>
   readonly uploaderKeys: Pick<UploaderKeys, 'check'>
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  readonly layout: Pick<Layout, 'root'>
+  readonly settings: Pick<Settings, 'now' | 'subscribe'>
+  readonly leadership: Pick<Leadership, 'leads'>
 }
 
 /** Uploads: single packages, and those that a developer announces together. */
 export function composeUploads(needs: UploadNeeds): Feature {
-  const { db, audit, pool, repositories, uploaderKeys, spool, settings, gate, clock, log } = needs
+  const { db, audit, pool, repositories, uploaderKeys, spool, settings, gate, leadership, clock, log } = needs
   const formats = needs.formats.filter(({ id }) => needs.activeFormats.has(id))
   const deps: BatchDeps = { ...needs, switchesFor: id => switchesFor(id, needs.formats) }
   const collection = createCollection(clock)
@@ -47,7 +56,7 @@ export function composeUploads(needs: UploadNeeds): Feature {
     audit,
     record: changed => record(needs, changed),
   })
-  const watched = createWatchedFolder({ spool, settings, uploads: together, clock, log })
+  const watched = createWatchedFolder({ spool, settings, uploads: together, leads: leadership.leads, clock, log })
   const sweep: Job = {
     id: 'incoming',
     name: 'Remove files that no .changes named',
@@ -57,6 +66,10 @@ export function composeUploads(needs: UploadNeeds): Feature {
   return {
     routes: [
       ...bind(uploads, uploadHandlers, deps),
+      ...bind(samples, sampleHandlers, {
+        ...deps,
+        isRestored: async () => (await readOutcome(needs.layout.root))?.plan.do === 'restore',
+      }),
       ...bind(batches, batchHandlers, deps),
       ...bind(developerUploads, developerHandlers, {
         spool,

@@ -321,6 +321,7 @@ describe('what scripts do', () => {
     expect([status, body.status, body.decided_by]).toEqual([201, 'pending_review', ['scripts']])
     expect(body.validation.steps.find(({ name }) => name === 'scripts')).toEqual({
       name: 'scripts',
+      took_ms: expect.any(Number) as number,
       passed: true,
       verdict: 'facts',
       message:

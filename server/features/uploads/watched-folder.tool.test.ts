@@ -19,6 +19,8 @@ afterAll(() => threads.close())
 let root: string
 let folder: string
 let watched: WatchedFolder
+let leads: boolean
+let changed: (now: never) => void
 /** What the gate was given. */
 let admitted: string[]
 let refusal: AppError | undefined
@@ -30,6 +32,7 @@ beforeEach(async () => {
   folder = join(root, 'watched')
   await mkdir(folder)
   ;[admitted, refusal, logged, ahead] = [[], undefined, [], 0]
+  leads = true
   const layout = layoutOf(root)
   const spool = createSpool({ layout, random: randomBytes, threads })
   await spool.sweep()
@@ -39,6 +42,9 @@ beforeEach(async () => {
     spool,
     settings: {
       now: () => ({ developer_uploads: { watched_folder: folder }, validation: { max_upload_size_mb: 500 } }) as never,
+      subscribe: listener => {
+        changed = listener
+      },
     },
     uploads: {
       isAnnouncement,
@@ -51,6 +57,7 @@ beforeEach(async () => {
         return { source, version: sourceVersion, distribution: target, signed_by, packages: [] }
       },
     },
+    leads: () => leads,
     clock: { now: () => new Date(Date.now() + ahead) },
     log: { info: () => undefined, warn: tell, error: tell } as never,
   })
@@ -153,6 +160,28 @@ test('a folder that was removed is made and watched again', async () => {
   // nobody asks for a look: the watcher sees it
   await expect.poll(() => admitted, { timeout: 20_000 }).toEqual(['a.deb 5'])
   await expect(access(join(root, 'gone', 'a.changes'))).rejects.toThrow('ENOENT')
+})
+
+test('a folder that is set while the service runs is looked at and watched at once', async () => {
+  const later = folder
+  const set = (value: string): void => {
+    folder = value
+    changed({ developer_uploads: { watched_folder: value } } as never)
+  }
+  folder = ''
+  watched.lead?.()
+  leads = false
+  set(later) // another process looks there
+  set('')
+  leads = true
+  await writeFile(join(later, 'a.deb'), 'whole')
+  await writeFile(join(later, 'a.changes'), announce('a.deb', 'whole'))
+  set(later)
+  // nobody asks for a look, and no clock
+  await expect.poll(() => admitted, { timeout: 20_000 }).toEqual(['a.deb 5'])
+  await put('b.deb', 'whole')
+  await put('b.changes', announce('b.deb', 'whole'))
+  await expect.poll(() => admitted, { timeout: 20_000 }).toEqual(['a.deb 5', 'b.deb 5'])
 })
 
 test('after a stop no further upload is begun', async () => {

@@ -15,8 +15,10 @@ import type { DeveloperUploads } from './developer-upload.ts'
 
 export interface WatchedFolderDeps {
   readonly spool: Pick<Spool, 'receive'>
-  readonly settings: Pick<Settings, 'now'>
+  readonly settings: Pick<Settings, 'now' | 'subscribe'>
   readonly uploads: DeveloperUploads
+  /** One process of an installation looks; the setting reaches all. */
+  readonly leads: () => boolean
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
 }
@@ -45,7 +47,7 @@ export interface WatchedFolder extends Part {
  * Takes announced uploads from the configured folder, as if the developer had sent them: the name of the key is the
  * user. Accepted files are removed; refused ones are moved to `rejected/`, with the reason in a file beside them.
  */
-export function createWatchedFolder({ spool, settings, uploads, clock, log }: WatchedFolderDeps): WatchedFolder {
+export function createWatchedFolder({ spool, settings, uploads, leads, clock, log }: WatchedFolderDeps): WatchedFolder {
   let watching: { readonly folder: string; readonly watcher: FSWatcher } | undefined
   let running: Promise<void> | undefined
   let soon: NodeJS.Timeout | undefined
@@ -200,6 +202,12 @@ export function createWatchedFolder({ spool, settings, uploads, clock, log }: Wa
     await running
   }
 
+  const lookAgain = (): void =>
+    void scan().catch((error: unknown) => log.error({ err: error }, 'the watched folder could not be read'))
+
+  settings.subscribe(now => {
+    if (leads() && !stopping && now.developer_uploads.watched_folder !== (watching?.folder ?? '')) lookAgain()
+  })
   return {
     scan,
     jobs: [
@@ -211,8 +219,7 @@ export function createWatchedFolder({ spool, settings, uploads, clock, log }: Wa
       },
     ],
     lead() {
-      if (settings.now().developer_uploads.watched_folder === '') return
-      scan().catch((error: unknown) => log.error({ err: error }, 'the watched folder could not be read'))
+      if (settings.now().developer_uploads.watched_folder !== '') lookAgain()
     },
     async stop() {
       stopping = true

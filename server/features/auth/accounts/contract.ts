@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../../core/contract.ts'
 import { Done, OrNull, RoleName, Text, Time } from '../../../core/schemas.ts'
+import { UNSEEN } from '../../../core/unseen.ts'
 import { USERNAME } from '../../../core/access.ts'
 
 /** The older form of `role` in a request. */
@@ -19,8 +20,7 @@ const Username = Type.String({
   pattern: USERNAME.source,
   rule: '1 to 64 letters, digits, ., _, @ or -, and not first a . or -',
 })
-// no control characters, and none that hide or turn round what is read in lists and logs
-export const PLAIN = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff]*$'
+export const PLAIN = `^[^${UNSEEN}]*$`
 export const PLAIN_RULE = 'one line of text without invisible characters'
 const FullName = Type.Union([
   Type.String({ maxLength: 200, pattern: PLAIN, rule: `${PLAIN_RULE}, at most 200 characters` }),
@@ -56,6 +56,14 @@ export const User = Type.Object({
   origin: Origin,
   auth_source: Origin,
 })
+
+/** One account, with what only its own page needs. */
+const Person = Type.Composite([
+  User,
+  Type.Object({
+    recovery_codes_remaining: Type.Integer({ description: 'Of the second factor; 0 where that is off.' }),
+  }),
+])
 
 const Ended = Type.Object({ status: Text, username: Text, message: Text })
 
@@ -113,6 +121,12 @@ export const accounts = contract({
     }),
     reply: User,
     fails: ['user_exists', 'weak_password', 'missing_role', 'two_answers'],
+  },
+  'GET /auth/users/{username}': {
+    summary: 'Shows one user.',
+    access: 'admin',
+    reply: Person,
+    fails: ['user_not_found'],
   },
   'PATCH /auth/users/{username}': {
     summary: 'Changes a user. Deactivating one ends its sessions.',

@@ -7,7 +7,8 @@ import { byOf, findRole, roleOf, type Accounts } from './accounts.ts'
 import type { accounts } from './contract.ts'
 import type { ChangePassword } from './password-change.ts'
 import type { PasswordReset } from './reset.ts'
-import { listAccounts } from './store.ts'
+import { countRecoveryCodes } from '../mfa/recovery-codes.ts'
+import { findAccount, listAccounts } from './store.ts'
 import { userView } from './view.ts'
 
 export interface AccountHandlerDeps {
@@ -46,6 +47,13 @@ export const accountHandlers: Handlers<typeof accounts, AccountHandlerDeps> = {
       ),
       clock.now(),
     )
+  },
+  'GET /auth/users/{username}': async ({ db, clock }, { params: { username } }) => {
+    const account = (await findAccount(db, username)) ?? fail('user_not_found', { username })
+    return {
+      ...userView(account, clock.now()),
+      recovery_codes_remaining: account.mfa_enabled ? await countRecoveryCodes(db, username) : 0,
+    }
   },
   'PATCH /auth/users/{username}': async ({ accounts, clock }, input) => {
     const { full_name, email, active } = input.body

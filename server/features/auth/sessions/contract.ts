@@ -15,7 +15,9 @@ const Session = Type.Object({
   current: Type.Boolean({ description: 'The session of this request.' }),
 })
 
-/** One's own logins. */
+const Ended = Type.Object({ message: Type.String(), ended: Type.Integer() })
+
+/** Logins: one's own, and for admins those of others. */
 export const sessions = contract({
   'POST /auth/logout': { summary: "Ends the caller's session.", access: 'any', reply: Done, fails: ['no_account'] },
   'POST /auth/refresh': {
@@ -34,7 +36,7 @@ export const sessions = contract({
   'DELETE /auth/sessions': {
     summary: "Ends all of the caller's other sessions.",
     access: 'any',
-    reply: Type.Object({ message: Type.String(), ended: Type.Integer() }),
+    reply: Ended,
     fails: ['no_account'],
   },
   'DELETE /auth/sessions/{id}': {
@@ -42,5 +44,23 @@ export const sessions = contract({
     access: 'any',
     reply: Done,
     fails: ['no_account', 'session_not_found'],
+  },
+  'GET /auth/users/{username}/sessions': {
+    summary: "Lists a user's sessions, newest first.",
+    access: 'admin',
+    reply: Type.Object({ sessions: Type.Array(Session) }),
+    fails: ['user_not_found'],
+  },
+  'DELETE /auth/users/{username}/sessions': {
+    summary: "Signs a user out everywhere; of the caller's own sessions the one of this request goes on.",
+    access: 'admin',
+    reply: Ended,
+    fails: ['user_not_found'],
+  },
+  'DELETE /auth/users/{username}/sessions/{id}': {
+    summary: "Ends one of a user's sessions.",
+    access: 'admin',
+    reply: Done,
+    fails: ['user_not_found', 'user_session_not_found'],
   },
 })

@@ -1,5 +1,5 @@
-import type { Principal } from '../../../core/access.ts'
-import type { Handlers } from '../../../core/contract.ts'
+import { ownName, type Principal } from '../../../core/access.ts'
+import type { Handlers, RawRequest } from '../../../core/contract.ts'
 import { fail } from '../../../core/errors.ts'
 import type { Db } from '../../../db/db.ts'
 import type { Audit } from '../../../record/audit.ts'
@@ -16,11 +16,6 @@ export interface SessionHandlerDeps {
   readonly policy: MfaPolicy
 }
 
-/** @throws no_account for an API token */
-function ownName(who: Principal): string {
-  return who.kind === 'user' ? who.name : fail('no_account', {})
-}
-
 function view({ id, opened_at, seen_at, expires_at, how, ip, agent }: Session, current: string) {
   return {
     id,
@@ -33,6 +28,21 @@ function view({ id, opened_at, seen_at, expires_at, how, ip, agent }: Session, c
     current: id === current,
   }
 }
+
+async function needUser(db: Db, username: string): Promise<void> {
+  if ((await findAccount(db, username)) === undefined) fail('user_not_found', { username })
+}
+
+/** Ends all but the session of this request. @returns how many there were */
+async function endOthers(sessions: Sessions, username: string, own: string): Promise<number> {
+  return sessions.end(
+    username,
+    (await sessions.list(username)).map(({ id }) => id).filter(id => id !== own),
+  )
+}
+
+const noteOf = (who: Principal, raw: RawRequest) =>
+  ({ action: 'SESSION_END', result: 'SUCCESS', user: who.name, ip: raw.clientIp }) as const
 
 export const sessionHandlers: Handlers<typeof rows, SessionHandlerDeps> = {
   'POST /auth/logout': async ({ sessions }, { who }) => {
@@ -51,15 +61,8 @@ export const sessionHandlers: Handlers<typeof rows, SessionHandlerDeps> = {
   }),
   'DELETE /auth/sessions': async ({ sessions, audit }, { who, raw }) => {
     const username = ownName(who)
-    const others = (await sessions.list(username)).map(({ id }) => id).filter(id => id !== who.credential)
-    const ended = await sessions.end(username, others)
-    await audit.record({
-      action: 'SESSION_END',
-      result: 'SUCCESS',
-      user: username,
-      facts: { kind: 'sessions.ended', count: ended },
-      ip: raw.clientIp,
-    })
+    const ended = await endOthers(sessions, username, who.credential)
+    await audit.record({ ...noteOf(who, raw), facts: { kind: 'sessions.ended', count: ended } })
     return { message: ended === 0 ? 'There was no other session.' : `${ended} other sessions have ended.`, ended }
   },
   'DELETE /auth/sessions/{id}': async ({ sessions, audit }, { params, who, raw }) => {
@@ -67,12 +70,35 @@ export const sessionHandlers: Handlers<typeof rows, SessionHandlerDeps> = {
     if ((await sessions.end(username, [params.id])) === 0)
       fail('session_not_found', { session_id: params.id.slice(0, 80) })
     await audit.record({
-      action: 'SESSION_END',
-      result: 'SUCCESS',
-      user: username,
+      ...noteOf(who, raw),
       facts: { kind: 'session.ended', own: params.id === who.credential },
-      ip: raw.clientIp,
     })
     return { message: 'The session has ended.' }
+  },
+  'GET /auth/users/{username}/sessions': async ({ db, sessions }, { params: { username }, who }) => {
+    await needUser(db, username)
+    return { sessions: (await sessions.list(username)).map(session => view(session, who.credential)) }
+  },
+  'DELETE /auth/users/{username}/sessions': async ({ db, sessions, audit }, { params: { username }, who, raw }) => {
+    await needUser(db, username)
+    const ended = await endOthers(sessions, username, who.credential)
+    await audit.record({ ...noteOf(who, raw), facts: { kind: 'sessions.ended', count: ended, username } })
+    return {
+      message: ended === 0 ? `${username} was signed in nowhere.` : `${ended} sessions of ${username} have ended.`,
+      ended,
+    }
+  },
+  'DELETE /auth/users/{username}/sessions/{id}': async (
+    { db, sessions, audit },
+    { params: { username, id }, who, raw },
+  ) => {
+    await needUser(db, username)
+    if ((await sessions.end(username, [id])) === 0)
+      fail('user_session_not_found', { username, session_id: id.slice(0, 80) })
+    await audit.record({
+      ...noteOf(who, raw),
+      facts: { kind: 'session.ended', own: id === who.credential, username },
+    })
+    return { message: `The session of ${username} has ended.` }
   },
 }

@@ -106,9 +106,18 @@ export function listTokens(db: Queryable): Promise<ApiToken[]> {
   return db.query<ApiToken>(`select ${TOKEN_COLUMNS} from api_token order by created_at desc, id`)
 }
 
-/** Revokes a token. @returns what it was, undefined where there is none */
+/**
+ * Revokes a token, and writes down that it ended, so that no restore brings it back. @returns what it was, undefined
+ * where there is none
+ */
 export async function deleteToken(tx: Tx, id: string): Promise<ApiToken | undefined> {
-  return tx.first<ApiToken>(`delete from api_token where id = $1 returning ${TOKEN_COLUMNS}`, [id])
+  const gone = await tx.first<ApiToken>(`delete from api_token where id = $1 returning ${TOKEN_COLUMNS}`, [id])
+  if (gone !== undefined)
+    await tx.query(
+      `insert into ended_token (id, until) values ($1, coalesce($2::timestamptz, 'infinity')) on conflict do nothing`,
+      [id, gone.expires_at],
+    )
+  return gone
 }
 
 /** At most once a minute per token: a busy build server must not write a row per request. */

@@ -1,9 +1,13 @@
+import { spoken } from './server-texts.ts'
+import { seen } from './unseen.ts'
 import type { Reply, Wire } from './wire.ts'
 
 /** The input of a call: path parameters, query and body, each only where the route has it. */
 type Ask<Key extends keyof Wire> = Wire[Key]['ask'] & {
   readonly signal?: AbortSignal
   readonly headers?: Readonly<Record<string, string>>
+  /** It is sent to its end even when the page is left meanwhile; for small bodies. */
+  readonly keepalive?: boolean
 }
 
 /** One field that the server refused, from the list of a 422. `path` is dotted, from the top of the body. */
@@ -121,6 +125,7 @@ interface Plain {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
+  readonly keepalive?: boolean
 }
 
 /** Headers every request carries. Public so that uploads, which need progress, can send the same. */
@@ -149,6 +154,7 @@ async function send(key: string, ask: Plain): Promise<Response> {
       credentials: WITH_COOKIE.has(key) ? 'same-origin' : 'omit',
       ...(ask.body === undefined ? {} : { body: JSON.stringify(ask.body) }),
       ...(ask.signal === undefined ? {} : { signal: ask.signal }),
+      ...(ask.keepalive === undefined ? {} : { keepalive: ask.keepalive }),
     })
   } catch (error) {
     if (ask.signal?.aborted) throw error
@@ -159,7 +165,7 @@ async function send(key: string, ask: Plain): Promise<Response> {
   const text = await response.text()
   let body: unknown
   try {
-    body = JSON.parse(text)
+    body = spoken(JSON.parse(seen(text)))
   } catch {
     body = undefined
   } // a proxy's page is no answer of ours
@@ -177,7 +183,9 @@ export async function call<Key extends keyof Wire>(
   // the type of the row is for callers; only the shape matters from here on
   const response = await send(key, (ask ?? {}) as Plain)
   if (response.status === 204) return undefined as Reply<Key>
-  return (await response.json()) as Reply<Key>
+  const text = await response.text()
+  // what is set goes back as it came
+  return key === 'GET /settings/' ? (JSON.parse(text) as Reply<Key>) : spoken(JSON.parse(seen(text)) as Reply<Key>)
 }
 
 /** Opens an event stream. @throws ApiProblem */

@@ -1,10 +1,23 @@
 import { describe, expect, test } from 'vitest'
-import { inShort } from './audit-words.ts'
+import { inFull, inShort } from './audit-words.ts'
 import type { AuditFacts } from './wire.ts'
 
 const detail = 'The sentence of the server.'
 const stayed = { from_state: 'published', to_state: 'published' } as const
 const held = { from_state: 'published', to_state: 'pending_review' } as const
+
+test('a line whole is as it was written in English, and made from its facts in another language, where they are known', () => {
+  const facts: AuditFacts = { kind: 'group.removed', group: 'desk' }
+  const unknown = { kind: 'of.tomorrow', group: 'desk' } as unknown as AuditFacts
+  const lacking = { kind: 'settings.changed' } as unknown as AuditFacts
+  expect([
+    inFull({ detail, facts }, true),
+    inFull({ detail, facts }, false),
+    inFull({ detail }, false),
+    inFull({ detail, facts: unknown }, false),
+    inFull({ detail, facts: lacking }, false),
+  ]).toEqual([detail, 'The group desk was removed.', detail, detail, detail])
+})
 
 describe('an audit line in the list of events', () => {
   test.each<[AuditFacts | undefined, string]>([
@@ -12,6 +25,10 @@ describe('an audit line in the list of events', () => {
     [{ kind: 'index.rebuilt', manifests: 1, added: 0, changed: 0, removed: 0, unreadable: 0 }, detail],
     [{ kind: 'distributions.set_up', distributions: ['jammy'], made_key: 'AB12' }, 'Made the signing key.'],
     [{ kind: 'distributions.set_up', distributions: ['jammy', 'noble'] }, 'jammy, noble.'],
+    [
+      { kind: 'distributions.set_up', distributions: ['jammy'], by_package: true },
+      'The first package that was published there set it up.',
+    ],
     [{ kind: 'package.admitted', file: 'a.deb', sha256: '4a', state: 'pending_review' }, 'In review.'],
     [{ kind: 'package.copied', arch: 'amd64', from_distribution: 'jammy', sha256: '4a' }, 'Copied from jammy.'],
     [{ kind: 'package.deleted', arch: 'amd64', from_state: 'published', reason: 'By hand' }, 'Was published. By hand.'],

@@ -1,4 +1,5 @@
 import { currentSession } from './session.svelte.ts'
+import { onGone } from './work-place.ts'
 
 /**
  * Settings that were changed and not saved, by dotted key. They survive a change of screen, and only this window has
@@ -9,6 +10,10 @@ export type Changes = Readonly<Record<string, unknown>>
 let draft = $state.raw<{ readonly owner: string | undefined; readonly changes: Changes }>({
   owner: undefined,
   changes: {},
+})
+
+onGone(() => {
+  draft = { owner: undefined, changes: {} }
 })
 
 export function currentDraft(): Changes {

@@ -18,5 +18,5 @@ export function endOfLife(last: string | null, now = new Date()): EndOfLife | un
   const left = Math.ceil((Date.parse(last) + DAY_MS - now.getTime()) / DAY_MS) - 1
   if (left < 0) return { isPast: true, word: `Ended ${day(last, now)}` }
   if (left > SOON_DAYS) return undefined
-  return { isPast: false, word: left === 0 ? 'Ends today' : `Ends in ${plural(left, 'day')}` }
+  return { isPast: false, word: left === 0 ? 'Ends today' : `Ends in ${plural(left, ['# day', '# days'])}` }
 }

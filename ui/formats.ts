@@ -1,4 +1,5 @@
 import { call } from './api.ts'
+import { phrase } from './show.ts'
 import type { FormatCard } from './wire.ts'
 
 let reading: Promise<readonly FormatCard[]> | undefined
@@ -17,6 +18,7 @@ export function readFormats(): Promise<readonly FormatCard[]> {
 
 /** `.deb, .rpm or .apk`: the usual file of each format that is switched on. */
 export function endingsInWords(all: readonly FormatCard[], last: 'or' | 'and'): string {
+  const between = last === 'or' ? phrase('or') : phrase('and')
   const usual = all.filter(({ active }) => active).map(({ endings, id }) => endings[0] ?? id)
-  return usual.length < 2 ? usual.join('') : `${usual.slice(0, -1).join(', ')} ${last} ${usual.at(-1) ?? ''}`
+  return usual.length < 2 ? usual.join('') : `${usual.slice(0, -1).join(', ')} ${between} ${usual.at(-1) ?? ''}`
 }

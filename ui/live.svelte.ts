@@ -122,9 +122,13 @@ export function startLive(): void {
   if (stop !== undefined) return
   const controller = new AbortController()
   const retry = (): void => tryNow()
+  // the browser knows at once what the stream hears late; where the server answers all the same, it is live again
+  const lost = (): void => endAttempt?.()
   globalThis.addEventListener('online', retry)
+  globalThis.addEventListener('offline', lost)
   stop = () => {
     globalThis.removeEventListener('online', retry)
+    globalThis.removeEventListener('offline', lost)
     controller.abort()
   }
   live = { state: 'connecting', since: undefined, retryAt: undefined }

@@ -1,6 +1,15 @@
+import { untrack } from 'svelte'
 import { ApiProblem } from './api.ts'
 import { doubt, onLive } from './live.svelte.ts'
 import { signIns } from './session.svelte.ts'
+
+/** After an event, so that one read is for all that come together. */
+const CALM_MS = 400
+/** Between two reads for events: while the window is seen, while it is not, and after a refusal. */
+const PAUSE_MS = 2_000
+const HIDDEN_PAUSE_MS = 15_000
+const REFUSED_PAUSE_MS = 60_000
+const REFUSALS: readonly number[] = [400, 403, 404, 422]
 
 /** Data of a screen: the old value stays while a new one loads, and beside a problem. */
 export interface Resource<T> {
@@ -26,9 +35,16 @@ export function resource<T>(
   let readAt = $state.raw<Date | undefined>()
   let loading = $state(true)
   let running: AbortController | undefined
+  let isGone = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let loadedAt = -Infinity
 
   async function load(): Promise<void> {
+    if (isGone) return // asked for by work that outlived its screen
     running?.abort()
+    clearTimeout(timer)
+    timer = undefined
+    loadedAt = performance.now()
     const mine = new AbortController()
     running = mine
     loading = true
@@ -47,21 +63,34 @@ export function resource<T>(
     loading = false
   }
 
+  $effect(() => () => {
+    isGone = true
+  })
   $effect(() => {
     signIns()
+    untrack(() => {
+      // whoever is back has the proof that was missing
+      if (problem instanceof ApiProblem && problem.status === 401) problem = undefined
+    })
     void load()
     return () => running?.abort()
   })
   $effect(() => {
-    // many packages may move at once: one read for all of them
-    let timer: ReturnType<typeof setTimeout> | undefined
+    // many packages may move at once: one read for all of them, and the next one some time later
+    let readLast = -Infinity
     const stop = onLive(event => {
       const isBack = event === undefined
-      if (follow === 'live' || (isBack && problem !== undefined))
-        timer ??= setTimeout(() => {
-          timer = undefined
+      if (follow !== 'live' && !(isBack && problem !== undefined)) return
+      // asked again the same is refused again; only a package that is not there may come
+      const isRefused = !isBack && problem instanceof ApiProblem && REFUSALS.includes(problem.status)
+      const free = isRefused ? loadedAt + REFUSED_PAUSE_MS : readLast + (document.hidden ? HIDDEN_PAUSE_MS : PAUSE_MS)
+      timer ??= setTimeout(
+        () => {
+          readLast = performance.now()
           void load()
-        }, 400)
+        },
+        isBack ? CALM_MS : Math.max(CALM_MS, free - performance.now()),
+      )
     })
     return () => {
       clearTimeout(timer)

@@ -1,15 +1,20 @@
-import { placeAt, type Place } from './screens.ts'
+import { isPlace, placeAt, type Place } from './screens.ts'
 
 export type Query = Readonly<Record<string, string>>
 export interface Address {
   readonly screen: Place
   readonly query: Query
+  /** The path that names no place, where it is one. */
+  readonly unknown?: string
+  /** As it stands in the window's address. */
+  readonly hash: string
 }
 
 /** Reads `#/packages?q=curl`. Unknown addresses lead to the dashboard. */
 export function parseAddress(hash: string): Address {
   const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split('?', 2)
-  return { screen: placeAt(path), query: Object.fromEntries(new URLSearchParams(search)) }
+  const unknown = path === '' || isPlace(path) ? {} : { unknown: path }
+  return { screen: placeAt(path), query: Object.fromEntries(new URLSearchParams(search)), ...unknown, hash }
 }
 
 /** Writes an address; empty values are left out, so that the same view has one address. */
@@ -28,6 +33,16 @@ globalThis.addEventListener?.('hashchange', () => {
 /** Where the console is; reading `address()` in a component follows it. */
 export function address(): Address {
   return current
+}
+
+/**
+ * The query without some keys: the same value as long as only those change, so that long lists can make links of it.
+ * Call it while a component is set up.
+ */
+export function queryWithout(...keys: readonly string[]): () => Query {
+  const text = $derived(JSON.stringify(Object.entries(current.query).filter(([key]) => !keys.includes(key))))
+  const rest = $derived(Object.fromEntries(JSON.parse(text) as [string, string][]))
+  return () => rest
 }
 
 /** Goes there, as a link would: Back returns. */
@@ -54,3 +69,9 @@ export function patchQuery(
     current = parseAddress(next)
   }
 }
+
+/** The page of a list as the address has it: the first one is not named. */
+export const pageWord = (page: number): string | undefined => (page === 1 ? undefined : String(page))
+
+/** Turns the list of this screen to a page. */
+export const turnTo = (page: number): void => patchQuery({ page: pageWord(page) })

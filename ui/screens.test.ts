@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { DOORS, GROUPS, placeAt, ROWS } from './screens.ts'
+import { DOORS, GROUPS, isPlace, placeAt, ROWS } from './screens.ts'
 
 const sprite = readFileSync(join(import.meta.dirname, 'sprite.svg'), 'utf8')
 
@@ -27,4 +27,5 @@ test('every group of the sidebar has entries', () => {
 test('a path names its screen or its door; what is neither is the dashboard', () => {
   for (const place of [...ROWS.map(({ name }) => name), ...DOORS]) expect(placeAt(place)).toBe(place)
   for (const path of ['', 'no-such-screen', 'toString', 'Packages']) expect(placeAt(path)).toBe('dashboard')
+  expect(['packages', 'setup', 'toString', '__proto__', ''].filter(isPlace)).toEqual(['packages', 'setup'])
 })

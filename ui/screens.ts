@@ -74,6 +74,18 @@ const SCREENS = {
   },
   health: { title: 'Health', icon: 'health', key: 'h', group: 'Appliance', file: 'health/Health.svelte' },
   jobs: { title: 'Jobs', icon: 'timer', key: 'j', group: 'Appliance', file: 'jobs/Jobs.svelte' },
+  machine: {
+    title: 'Machine',
+    icon: 'wrench',
+    key: 'm',
+    group: 'Appliance',
+    file: 'machine/Machine.svelte',
+    least: 'admin',
+    otherwise: {
+      title: 'The machine belongs to admins',
+      say: 'Whether it is well stands on the page Health.',
+    },
+  },
   backups: {
     title: 'Backups',
     icon: 'db',
@@ -119,6 +131,10 @@ export const ROWS: readonly (Screen & { readonly name: ScreenName })[] = Object.
  */
 export const DOORS = ['setup', 'login', 'reset-password'] as const
 export type Place = ScreenName | (typeof DOORS)[number]
+
+/** Whether a path names a screen or a door. */
+export const isPlace = (path: string): boolean =>
+  ROWS.some(({ name }) => name === path) || DOORS.some(door => door === path)
 
 /** The screen that a path names; unknown paths lead to the dashboard. */
 export function placeAt(path: string): Place {

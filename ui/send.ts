@@ -1,5 +1,7 @@
 import { addressOf, ApiProblem, credentialHeaders, problemFrom, tellRefused } from './api.ts'
 import { createEventReader } from './sse.ts'
+import { spoken } from './server-texts.ts'
+import { seen } from './unseen.ts'
 
 /** Where a file goes, and how. */
 export interface Way {
@@ -8,6 +10,9 @@ export interface Way {
     | 'POST /security/database'
     | 'POST /security/packages/{name}/{version}/vex'
     | 'PUT /distributions/{codename}/documents/{kind}'
+    | 'PUT /bundles/uploads/{id}'
+    | 'POST /bundles/receipts'
+    | 'POST /machine/updates'
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, unknown>>
   /** Sends a form with these fields before the file, so that a wrong one is refused at once; else the bare bytes. */
@@ -15,7 +20,7 @@ export interface Way {
   /** Called for each event before the answer; the answer is then a stream of events. */
   readonly told?: (event: Readonly<Record<string, unknown>>) => void
   /** What a connection that ended early means for the file. */
-  readonly cutOff: (reached: 'sending' | 'at the server') => string
+  readonly cutOff: (reached: 'sending' | 'server') => string
 }
 
 export interface Watch {
@@ -28,7 +33,7 @@ type Told = Readonly<Record<string, unknown>>
 
 function parse(text: string): Told | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = spoken(JSON.parse(seen(text)))
     return typeof value === 'object' && value !== null ? (value as Told) : undefined
   } catch {
     return undefined // a proxy's page is no answer of ours
@@ -92,7 +97,7 @@ export function sendFile(file: File, way: Way, { progress, signal }: Watch): Pro
         const header = (name: string): string | null => request.getResponseHeader(name)
         return reject(problemFrom(request.status, parse(request.responseText), { get: header }))
       }
-      const reached = isSent || events?.end.any === true ? 'at the server' : 'sending'
+      const reached = isSent || events?.end.any === true ? 'server' : 'sending'
       reject(new ApiProblem({ status: 0, code: 'cut_off', message: way.cutOff(reached) }))
     }
 

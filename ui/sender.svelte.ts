@@ -10,10 +10,13 @@ import { bytes } from './show.ts'
  */
 export type Phase = 'waiting' | 'sending' | 'at_server' | 'done' | 'failed' | 'unsent'
 
+/** A file, or what is known of one that the desktop program reads from disk. */
+export type Sent = Pick<File, 'name' | 'size'>
+
 /** One file on its way. */
 export interface Parcel<Answer> {
   readonly id: number
-  readonly file: File
+  readonly file: Sent
   phase: Phase
   sent: number
   result: Answer | undefined
@@ -32,6 +35,10 @@ export interface Sender<Answer, More> {
   limitMb: number | undefined
   /** Puts a file in the queue. What is too large is never sent. */
   add(file: File, more: More): void
+  /** Changes what is known of a file that has not been sent. */
+  change(item: Item<Answer, More>, more: Partial<More>): void
+  /** While it is paused nothing is sent; what is at the server goes on. */
+  isPaused: boolean
   /** Starts what may start now. */
   pump(): void
   /** Takes a file out; one that is on its way is stopped first. */
@@ -70,6 +77,11 @@ export function canRetry({ phase, problem }: Parcel<unknown>): boolean {
   return phase === 'failed' && !FINAL.has(problem?.code ?? '')
 }
 
+/** True for what no retry would change: it only stands in the list. */
+export function isFinished(parcel: Parcel<unknown>): boolean {
+  return parcel.phase === 'done' || parcel.phase === 'unsent' || (parcel.phase === 'failed' && !canRetry(parcel))
+}
+
 /** Without a session, or without a connection, nothing is begun that would only fail. */
 export function standsStill(): boolean {
   return currentSession().state !== 'in' || liveState().state === 'offline'
@@ -103,6 +115,8 @@ export function takeUpAll(): void {
 }
 
 let nextId = 1
+/** Why a file stops that will begin again. */
+const PAUSED = 'paused'
 
 /**
  * A queue of files for one route. It lives as long as the window: files go on while someone looks elsewhere. It waits
@@ -113,10 +127,13 @@ export function createSender<Answer, More extends object>(rules: Rules<Answer, M
   let pausedUntil = $state<Date>()
   let limitPerMinute = $state<number>()
   let limitMb = $state<number>()
+  let isPaused = $state(false)
+  const files = new Map<number, File>()
 
   const isReady = (item: Item<Answer, More>): boolean => rules.isReady?.(item) ?? true
   const isRunning = ({ phase }: Parcel<Answer>): boolean => phase === 'sending' || phase === 'at_server'
   const without = (gone: Parcel<Answer>): void => {
+    files.delete(gone.id)
     items = items.filter(({ id }) => id !== gone.id)
   }
 
@@ -144,7 +161,13 @@ export function createSender<Answer, More extends object>(rules: Rules<Answer, M
     }, seconds * 1000)
   }
 
+  const fileOf = ({ id }: Parcel<Answer>): File => files.get(id) ?? new File([], '')
+
   function settle(item: Item<Answer, More>, error: unknown): void {
+    if (item.abort?.signal.reason === PAUSED) {
+      Object.assign(item, { phase: 'waiting', sent: 0 } satisfies Partial<Parcel<Answer>>)
+      return
+    }
     if (error instanceof DOMException && error.name === 'AbortError') return without(item)
     const problem = toProblem(error)
     // for who signs in again
@@ -181,7 +204,7 @@ export function createSender<Answer, More extends object>(rules: Rules<Answer, M
     rules.began?.(item)
     try {
       // our own server's shape
-      item.result = (await sendFile(item.file, rules.wayOf(item), watch(item, abort))) as Answer
+      item.result = (await sendFile(fileOf(item), rules.wayOf(item), watch(item, abort))) as Answer
       item.phase = 'done'
     } catch (error) {
       settle(item, error)
@@ -193,7 +216,7 @@ export function createSender<Answer, More extends object>(rules: Rules<Answer, M
   }
 
   function pump(): void {
-    if (pausedUntil !== undefined || standsStill()) return
+    if (pausedUntil !== undefined || isPaused || standsStill()) return
     let running = items.filter(isRunning).length
     for (const item of items) {
       if (running >= rules.atOnce) return
@@ -221,9 +244,11 @@ export function createSender<Answer, More extends object>(rules: Rules<Answer, M
       refuseLarge()
     },
     add: (file, more) => {
+      const id = nextId++
+      files.set(id, file)
       items.push({
-        id: nextId++,
-        file,
+        id,
+        file: { name: file.name, size: file.size },
         phase: 'waiting',
         sent: 0,
         result: undefined,
@@ -233,6 +258,16 @@ export function createSender<Answer, More extends object>(rules: Rules<Answer, M
         ...more,
       })
       refuseLarge()
+      pump()
+    },
+    change: (item, more) => Object.assign(item, more),
+    get isPaused() {
+      return isPaused
+    },
+    set isPaused(value) {
+      isPaused = value
+      // bytes that are on their way begin again; what is at the server goes on
+      if (isPaused) for (const item of items) if (item.phase === 'sending') item.abort?.abort(PAUSED)
       pump()
     },
     pump,
@@ -248,9 +283,7 @@ export function createSender<Answer, More extends object>(rules: Rules<Answer, M
       pump()
     },
     clearFinished: () => {
-      items = items.filter(
-        item => item.phase !== 'done' && item.phase !== 'unsent' && (item.phase !== 'failed' || canRetry(item)),
-      )
+      items = items.filter(item => !isFinished(item))
     },
     atWork: () => items.filter(item => isRunning(item) || (item.phase === 'waiting' && isReady(item))).length,
   }

@@ -1,6 +1,8 @@
 import { ApiProblem, call, lendCredential } from './api.ts'
+import { desktopHost } from './host.ts'
 import { joinTabs } from './tabs.ts'
 import type { Me, Reply, Role } from './wire.ts'
+import { forgetWork } from './work-place.ts'
 
 /** Session storage: the token ends with the last tab, and no later user of this computer finds it. */
 const KEY = 'gatehouse.token'
@@ -64,16 +66,33 @@ function endOf(jwt: string): number | undefined {
   }
 }
 
-function keep(value: string | undefined): void {
-  const before = token === undefined ? 0 : (endOf(token) ?? 0)
-  token = value
-  clearTimeout(renewal)
+/** Keeps it for the next page: in the keychain of the desktop program, or as long as the tab. */
+function store(value: string | undefined): void {
+  const desktop = desktopHost()
+  if (desktop !== undefined) return void desktop.ask('session.keep', { token: value ?? null }).catch(() => {})
   try {
     if (value === undefined) sessionStorage.removeItem(KEY)
     else sessionStorage.setItem(KEY, value)
   } catch {
     /* storage may be forbidden; the session then lives in memory alone */
   }
+}
+
+async function findKept(): Promise<string | undefined> {
+  const desktop = desktopHost()
+  if (desktop !== undefined) return (await desktop.ask('session.read', {})).token ?? undefined
+  try {
+    return sessionStorage.getItem(KEY) ?? (await tabs.ask())
+  } catch {
+    return tabs.ask()
+  }
+}
+
+function keep(value: string | undefined): void {
+  const before = token === undefined ? 0 : (endOf(token) ?? 0)
+  token = value
+  clearTimeout(renewal)
+  store(value)
   const end = value === undefined ? undefined : endOf(value)
   // a renewal that brings no more time is the last one: the server ends a session some hours after its login
   if (end === undefined || end - before < 60_000) return
@@ -120,28 +139,30 @@ export function signIns(): number {
   return entered
 }
 
+/** Signed out on purpose. */
+function leave(): void {
+  keep(undefined)
+  session = { me: undefined, state: 'out', lastName: '' }
+  forgetWork()
+}
+
 const tabs = joinTabs(
   () => (session.state === 'in' ? token : undefined),
   ended => {
-    if (ended !== token) return
-    keep(undefined)
-    session = { me: undefined, state: 'out', lastName: '' }
+    if (ended === token) leave()
   },
 )
 
 async function enter(): Promise<void> {
   const me = await call('GET /auth/me')
+  if (session.me !== undefined && session.me.username !== me.username) forgetWork()
   session = { me, state: 'in', lastName: me.username }
 }
 
 /** Takes up a kept token, or that of another tab, if there is one. */
 export async function resume(): Promise<void> {
-  try {
-    keep(sessionStorage.getItem(KEY) ?? undefined)
-  } catch {
-    token = undefined
-  }
-  if (token === undefined) keep(await tabs.ask())
+  const kept = await findKept().catch(() => undefined)
+  if (kept !== undefined) keep(kept)
   if (token === undefined) {
     session = { ...session, state: 'out' }
     return
@@ -174,9 +195,11 @@ export async function signIn(username: string, password: string): Promise<Step> 
   return follow(await call('POST /auth/token', { body: { username, password } }))
 }
 
-/** Takes up what a single sign-on brought back. @throws ApiProblem */
-export async function arrive(code: string): Promise<Step> {
-  return follow(await call('POST /auth/oidc/exchange', { body: { code } }))
+/** Takes up what a single sign-on brought back, to this browser or to the program. @throws ApiProblem */
+export async function arrive(code: string, verifier?: string): Promise<Step> {
+  return follow(
+    await call('POST /auth/oidc/exchange', { body: { code, ...(verifier === undefined ? {} : { verifier }) } }),
+  )
 }
 
 /** The second step, with six digits or a recovery code. @throws ApiProblem */
@@ -194,8 +217,7 @@ export function signOut(): void {
     void call('POST /auth/logout').catch(() => {})
     tabs.end(token)
   }
-  keep(undefined)
-  session = { me: undefined, state: 'out', lastName: '' }
+  leave()
 }
 
 /** Reads the profile again, after it was changed. */

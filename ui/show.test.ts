@@ -3,14 +3,16 @@ import { bytes, day, fingerprint, initials, localDay, plural, when } from './sho
 
 test.each([
   [0, '0 bytes'],
+  [1, '1 byte'],
   [999, '999 bytes'],
+  [999.4, '999 bytes'],
   [1000, '1 KB'],
   [435_200, '435 KB'],
   [9_640_000, '9.6 MB'],
   [99_950_000, '100 MB'],
   [612e6, '612 MB'],
   [999.6e6, '1 GB'],
-  [4.2e15, '4200 TB'],
+  [4.2e15, '4,200 TB'],
 ])('%d bytes read as %s', (n, text) => {
   expect(bytes(n)).toBe(text)
 })
@@ -23,6 +25,12 @@ test('a time is as short as its age allows', () => {
     'Wed',
     '21 Aug',
     '21 Aug 2025',
+  ])
+  // the end of a week ahead is no time of today; what comes tonight is
+  expect([at(2026, 10, 28), at(2026, 10, 24), at(2026, 10, 22)].map(iso => when(iso, now))).toEqual([
+    '28 Nov',
+    'Tue 14:31',
+    '14:31',
   ])
   expect(day(at(2026, 10, 21), now)).toBe('21 Nov') // what has no hour is not given one
 })
@@ -41,10 +49,10 @@ test('names, numbers and fingerprints', () => {
     'AD',
     '?',
   ])
-  expect([plural(1, 'package'), plural(4218, 'package'), plural(0, 'entry', 'entries')]).toEqual([
-    '1 package',
-    '4,218 packages',
-    '0 entries',
-  ])
+  expect([
+    plural(1, ['# package', '# packages']),
+    plural(4218, ['# package', '# packages']),
+    plural(0, ['# entry', '# entries']),
+  ]).toEqual(['1 package', '4,218 packages', '0 entries'])
   expect(fingerprint('7c1f22b890ad')).toBe('7C1F 22B8 90AD')
 })

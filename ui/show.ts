@@ -1,38 +1,67 @@
-/**
- * How numbers, sizes and times are written. English, whatever the browser speaks, because the sentences around them
- * are.
- */
-const NUMBER = new Intl.NumberFormat('en-US')
-const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
-const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' })
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
-const DAY_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
-const FULL = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'medium' })
+import { language } from './language.ts'
+
+/** How numbers, sizes and times are written, in the language of the sentences around them. */
+const NUMBERS = { en: 'en-US', de: 'de-DE' }[language]
+export const DATES = { en: 'en-GB', de: 'de-DE' }[language]
+
+const NUMBER = new Intl.NumberFormat(NUMBERS)
+const CLOCK = new Intl.DateTimeFormat(DATES, { hour: '2-digit', minute: '2-digit' })
+const WEEKDAY = new Intl.DateTimeFormat(DATES, { weekday: 'short' })
+const WEEKDAY_CLOCK = new Intl.DateTimeFormat(DATES, { weekday: 'short', hour: '2-digit', minute: '2-digit' })
+const DAY = new Intl.DateTimeFormat(DATES, { day: 'numeric', month: 'short' })
+const DAY_YEAR = new Intl.DateTimeFormat(DATES, { day: 'numeric', month: 'short', year: 'numeric' })
+const FULL = new Intl.DateTimeFormat(DATES, { dateStyle: 'full', timeStyle: 'medium' })
 
 export function count(n: number): string {
   return NUMBER.format(n)
 }
 
-/** `1 package`, `2 packages`. */
-export function plural(n: number, one: string, many = `${one}s`): string {
-  return `${count(n)} ${n === 1 ? one : many}`
+/** `0.50`, `9.8`, in German `0,50`: always so many digits after the point. */
+export function decimal(n: number, digits: number): string {
+  return n.toLocaleString(NUMBERS, { minimumFractionDigits: digits, maximumFractionDigits: digits })
+}
+
+/** The second form for all but one, as English has it; a catalogue brings the rule of its language. */
+const ENGLISH = (n: number): number => (n === 1 ? 0 : 1)
+
+/**
+ * `1 package`, `2 packages`: `plural(n, ['# package', '# packages'])`. The forms are texts of the catalogue.
+ * @param rule  which form a number has; the build fills it in
+ */
+export function plural(n: number, forms: readonly string[], rule: (n: number) => number = ENGLISH): string {
+  return (forms[rule(n)] ?? forms.at(-1) ?? '').replace('#', count(n))
+}
+
+/** A text that would not be known as one: `phrase('waits')` is a word to read, `'waits'` a name. */
+export const phrase = (said: string): string => said
+
+/** How long something took, from milliseconds: `5.9 s`. */
+export function seconds(ms: number): string {
+  return ms < 50 ? 'under 0.1 s' : `${decimal(ms / 1000, 1)} s`
 }
 
 /** Decimal units, as package managers show them. */
 export function bytes(n: number): string {
-  const units = ['bytes', 'KB', 'MB', 'GB', 'TB']
-  let value = n
+  if (n < 999.5) return plural(Math.round(n), ['# byte', '# bytes'])
+  const units = ['KB', 'MB', 'GB', 'TB']
+  let value = n / 1000
   let unit = 0
   while (value >= 999.5 && unit < units.length - 1) {
     value /= 1000
     unit++
   }
-  return `${unit === 0 || value >= 99.95 ? Math.round(value) : Math.round(value * 10) / 10} ${units[unit]}`
+  return `${count(value >= 99.95 ? Math.round(value) : Math.round(value * 10) / 10)} ${units[unit]}`
 }
 
-/** Short and relative to today: `14:32`, `Wed`, `21 Aug`, `21 Aug 2025`. */
+/**
+ * Short and relative to today: `14:32`, `Wed`, `21 Aug`, `21 Aug 2025`. What is more than a day ahead has its day, in
+ * this week with the hour: `Sun 02:00`.
+ */
 export function when(iso: string, now = new Date()): string {
   const date = new Date(iso)
+  const ahead = date.getTime() - now.getTime()
+  if (ahead > 6 * 86_400_000) return day(iso, now)
+  if (ahead > 86_400_000) return WEEKDAY_CLOCK.format(date)
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime()
   const age = midnight - date.getTime()
   if (age <= 0) return CLOCK.format(date)
@@ -65,8 +94,20 @@ export function fingerprint(hex: string): string {
   return hex.toUpperCase().replace(/(.{4})(?=.)/g, '$1 ')
 }
 
+/** A heading in the middle of a sentence: `in review`, `in Prüfung`. */
+export const lower = (word: string): string => word.charAt(0).toLowerCase() + word.slice(1)
+
+/** As `lower`, for what is a noun in German and keeps its capital there: `password`, `Passwort`. */
+export const noun = (word: string): string => (language === 'de' ? word : lower(word))
+
 /** Two letters for the round mark beside a name. */
 export function initials(name: string): string {
   const words = name.split(/[\s._-]+/).filter(Boolean)
   return ((words[0]?.[0] ?? '?') + (words.length > 1 ? (words.at(-1)?.[0] ?? '') : (words[0]?.[1] ?? ''))).toUpperCase()
+}
+
+/** The first sentence of a text, and the others; empty where there is only one. */
+export function parted(said: string): readonly [first: string, others: string] {
+  const at = said.indexOf('. ')
+  return at < 0 ? [said, ''] : [said.slice(0, at + 1), said.slice(at + 2)]
 }

@@ -3,6 +3,13 @@ export interface Toast {
   readonly tone: 'good' | 'bad' | 'info'
   readonly title: string
   readonly text: string
+  /** Where it leads. */
+  readonly link?: ToastLink | undefined
+}
+
+export interface ToastLink {
+  readonly word: string
+  readonly href: string
 }
 
 const STAYS_MS = 6000
@@ -18,8 +25,8 @@ export function dismiss(id: number): void {
 }
 
 /** Says something that needs no answer. Failures stay until they are closed. */
-export function toast(tone: Toast['tone'], title: string, text = ''): void {
+export function toast(tone: Toast['tone'], title: string, text = '', link?: ToastLink): void {
   const id = next++
-  toasts = [...toasts.slice(-3), { id, tone, title, text }]
+  toasts = [...toasts.slice(-3), { id, tone, title, text, link }]
   if (tone !== 'bad') setTimeout(() => dismiss(id), STAYS_MS)
 }

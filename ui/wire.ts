@@ -6,6 +6,7 @@ import type { Api } from '../server/api.ts'
 
 export type { PackageDetail, PackageItem, StepView } from '../server/catalog/view.ts'
 export type { UploadReply as UploadResult } from '../server/features/uploads/result.ts'
+export type { Contradiction } from '../server/core/contradictions.ts'
 export type { Role } from '../server/core/access.ts'
 export type { LoginWay } from '../server/core/login-way.ts'
 export type { Artifact } from '../server/features/artifacts/artifacts.ts'

@@ -19,9 +19,13 @@ export interface Check {
   readonly state: CheckState
   readonly say: string
   readonly more?: string | undefined
+  /** What it means for the users. */
+  readonly effect?: string | undefined
   /** What to do; absent where nothing is to be done. */
   readonly remedy?: string | undefined
   readonly way?: Way | undefined
+  /** A job of the clock that helps, begun from here. */
+  readonly run?: { readonly job: string; readonly label: string } | undefined
 }
 
 /** Probes have facts of their own beside `ok`: the groups are open. */
@@ -39,11 +43,21 @@ const NAMES: Readonly<Record<string, string>> = {
   gpg: 'Signing key',
   scheduler: 'Jobs by the clock',
   alembic: 'Database schema',
+  machine: 'The machine',
+  machine_restart: 'Restart of the machine',
+  machine_clock: "The machine's clock",
+  machine_certificate: 'Certificate',
+  machine_services: 'Services of the machine',
+  machine_disks: 'Disks of the machine',
+  machine_update: 'Last update',
+  machine_guard: 'Guard of the machine',
 }
+const MACHINE_CHECKS = Object.keys(NAMES).filter(id => id.startsWith('machine'))
 const WAYS: Readonly<Record<string, Way>> = {
   clamav: { label: 'Engines', to: href('engines') },
   gpg: { label: 'Distributions', to: href('distributions') },
   scheduler: { label: 'Jobs', to: href('jobs') },
+  ...Object.fromEntries(MACHINE_CHECKS.map(id => [id, { label: 'Machine', to: href('machine') }])),
   disk: { label: 'What nobody fetches', to: href('downloads', { view: 'never' }) },
 }
 
@@ -68,7 +82,7 @@ function jobsInWords({ jobs, note }: Facts): Pick<Check, 'say' | 'more'> {
   const next = all.flatMap(({ next_run: at }) => at ?? []).sort()[0]
   const paused = all.filter(({ next_run: at }) => at === null).length
   return {
-    say: `${plural(all.length - paused, 'job')} planned${paused > 0 ? `, ${paused} paused` : ''}`,
+    say: `${plural(all.length - paused, ['# job', '# jobs'])} planned${paused > 0 ? `, ${paused} paused` : ''}`,
     more: next === undefined ? undefined : `next at ${when(next)}`,
   }
 }
@@ -106,19 +120,19 @@ function fact(id: string, probe: Facts, packages: Facts): Pick<Check, 'say' | 'm
   const [entries, free] = [number(probe.count), room(probe)]
   if (id === 'manifests') {
     const read = number(packages.total_manifests)
-    return { say: read === undefined ? 'Writable' : plural(read, 'package'), more: free }
+    return { say: read === undefined ? 'Writable' : plural(read, ['# package', '# packages']), more: free }
   }
   if (id === 'pool') {
     // 0 beside packages: the folder was not measured yet
     const files = number(packages.pool_files) || undefined
-    return { say: files === undefined ? 'Writable' : plural(files, 'file'), more: free }
+    return { say: files === undefined ? 'Writable' : plural(files, ['# file', '# files']), more: free }
   }
   if (id === 'disk') {
     const used = number(probe.used_pct)
     return { say: used === undefined ? 'Enough' : `${count(used)} % used`, more: limitsOf(probe) }
   }
-  if (id === 'auth_db' && entries !== undefined) return { say: plural(entries, 'account') }
-  if (entries !== undefined) return { say: plural(entries, 'package') }
+  if (id === 'auth_db' && entries !== undefined) return { say: plural(entries, ['# account', '# accounts']) }
+  if (entries !== undefined) return { say: plural(entries, ['# package', '# packages']) }
   return { say: free ?? text(probe.version) ?? 'Answers' }
 }
 
@@ -148,6 +162,12 @@ const WARNING_WAYS: readonly (readonly [RegExp, Way])[] = [
 /** Where something is done about a warning. */
 export const wayOf = (warning: string): Way | undefined => WARNING_WAYS.find(([word]) => word.test(warning))?.[1]
 
+/** What it means, without what its cause says already. */
+function effectOf(probe: Facts, why: string): string | undefined {
+  const said = text(probe.effect)?.replace(why, '').trim()
+  return said === '' ? undefined : said
+}
+
 /** The checks of the first two groups, in the report's order. */
 export function worded(report: HealthReport): Check[] {
   const packages = (report.checks.info.packages ?? {}) as Facts
@@ -165,7 +185,7 @@ export function worded(report: HealthReport): Check[] {
         way: WAYS[id],
         ...(probe.ok === true
           ? fact(id, probe, packages)
-          : { say: why, more: room(probe), remedy: text(probe.remedy) }),
+          : { say: why, more: room(probe), effect: effectOf(probe, why), remedy: text(probe.remedy) }),
       }
     }),
   )

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { gateInWords, gateMarks, type StepMark } from './words.ts'
+import { gateInWords, gateMarks, gateTook, type StepMark } from './words.ts'
 
 const asks = {
   name: 'vulnerabilities',
@@ -26,4 +26,11 @@ test('what could not be opened in a package is no fault of an engine', () => {
   const partial = { ...asks, passed: false, holds: false, verdict: 'partial', detail: 'unavailable' }
   expect(gateInWords(marks(partial, 'pending_review'))).toBe('Gate: CVE scan holds it, Publish holds it')
   expect(gateInWords(marks(partial, 'published'))).toBe('Gate: CVE scan warned')
+})
+
+test('a step that nobody timed has no time, and not none', () => {
+  expect(marks(asks, 'published').map(({ tookMs }) => tookMs)).not.toContain(0)
+  expect(gateTook({ steps: [asks] })).toBeUndefined()
+  const [timed] = marks({ ...asks, took_ms: 40 } as typeof asks, 'published').filter(({ mark }) => mark === 'warned')
+  expect([timed?.tookMs, gateTook({ steps: [asks, { ...asks, took_ms: 40 }] })]).toEqual([40, 40])
 })

@@ -1,3 +1,4 @@
+import { phrase } from './show.ts'
 import type { LoginWay, State } from './wire.ts'
 
 /** The words, icons and colours of the gate, said once for all screens. */
@@ -30,6 +31,8 @@ export interface StepMark {
   readonly word: string
   readonly mark: Mark
   readonly said: string
+  /** Absent where nobody measured it. */
+  readonly tookMs?: number
 }
 
 interface Answer {
@@ -40,6 +43,7 @@ interface Answer {
   readonly verdict: string
   readonly message: string
   readonly detail: string
+  readonly took_ms?: number
 }
 
 function markOf(step: Answer, state: State): Mark {
@@ -78,17 +82,29 @@ export function gateMarks({ steps, publication }: Gone, state: State): StepMark[
   const hasNone = steps.some(({ name }) => name === 'signature') && !steps.some(({ name }) => name === 'scripts')
   return NO_MARKS.filter(({ id }) => !hasNone || id !== 'scripts').map(waiting => {
     const step = steps.find(one => one.name === waiting.id)
-    if (step !== undefined) return { ...waiting, mark: markOf(step, state), said: step.message }
+    if (step !== undefined)
+      return {
+        ...waiting,
+        mark: markOf(step, state),
+        said: step.message,
+        ...(step.took_ms === undefined ? {} : { tookMs: step.took_ms }),
+      }
     return waiting.id === 'publish' ? { ...waiting, mark: PUBLICATION[state], said: publication } : waiting
   })
 }
 
+/** How long the measured steps took together; undefined where none was. */
+export function gateTook({ steps }: Pick<Gone, 'steps'>): number | undefined {
+  const all = steps.flatMap(({ took_ms }) => (took_ms === undefined ? [] : [took_ms]))
+  return all.length === 0 ? undefined : all.reduce((sum, ms) => sum + ms, 0)
+}
+
 const MARK_WORDS: Readonly<Record<Mark, string>> = {
-  waiting: 'waits',
+  waiting: phrase('waits'),
   running: 'is running',
-  passed: 'passed',
-  warned: 'warned',
-  failed: 'failed',
+  passed: phrase('passed'),
+  warned: phrase('warned'),
+  failed: phrase('failed'),
   held: 'holds it',
   unavailable: 'is unavailable',
   skipped: 'is switched off',
@@ -111,6 +127,16 @@ export const PASSWORD_RULES = [
 export function isStrong(password: string): boolean {
   return PASSWORD_RULES.every(({ holds }) => holds(password))
 }
+
+/** The colours of an appliance, in the order in which they are offered. */
+export const APPLIANCE_COLOURS = {
+  ochre: 'Ochre',
+  brick: 'Brick',
+  plum: 'Plum',
+  cobalt: 'Cobalt',
+  pine: 'Pine',
+  slate: 'Slate',
+} as const
 
 /** What an audit action is called in a sentence about a package. */
 export const ACTIONS: Readonly<
@@ -137,3 +163,16 @@ export const LOGIN_WAYS: Readonly<Record<LoginWay, string>> = {
   password_and_new_factor: 'a password, and a second factor set up',
   single_sign_on: 'single sign-on',
 }
+
+/** The severities of findings, the worst first. */
+export const SEVERITY_NAMES = ['critical', 'high', 'medium', 'low', 'negligible', 'unknown'] as const
+/** In the middle of a sentence. */
+const SEVERITIES: Readonly<Record<string, string>> = {
+  critical: phrase('critical'),
+  high: phrase('high'),
+  medium: phrase('medium'),
+  low: phrase('low'),
+  negligible: phrase('negligible'),
+  unknown: phrase('unknown'),
+}
+export const severityWord = (severity: string): string => SEVERITIES[severity] ?? severity

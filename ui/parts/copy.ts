@@ -1,9 +1,17 @@
+import { desktopHost } from '../host.ts'
+
 /**
  * Puts text on the clipboard; false when the browser refuses.
  * The clipboard API needs https or localhost, and an appliance in a plant is often reached over http: then a selection
- * is copied.
+ * is copied. In the desktop program a secret leaves the clipboard again after half a minute.
  */
-export async function copyText(text: string): Promise<boolean> {
+export async function copyText(text: string, kind: 'plain' | 'secret' = 'plain'): Promise<boolean> {
+  const desktop = desktopHost()
+  if (desktop !== undefined)
+    return desktop.ask('clipboard.write', { text, is_secret: kind === 'secret' }).then(
+      () => true,
+      () => false,
+    )
   if (navigator.clipboard !== undefined) {
     try {
       await navigator.clipboard.writeText(text)

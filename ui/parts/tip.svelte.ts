@@ -8,12 +8,15 @@ export const shown = $state<{ text: string; x: number; y: number; below: boolean
   below: true,
 })
 
+let owner: HTMLElement | undefined
+
 /** Shows `text` while the pointer is over the element or the keyboard is on it. An empty text shows nothing. */
 export function tip(text: string | undefined): Attachment<HTMLElement> {
   return element => {
     if (text === undefined || text === '') return
     const show = (): void => {
       const box = element.getBoundingClientRect()
+      owner = element
       const below = box.bottom + 60 < innerHeight
       Object.assign(shown, {
         text,
@@ -23,12 +26,16 @@ export function tip(text: string | undefined): Attachment<HTMLElement> {
       })
     }
     const hide = (): void => {
-      if (shown.text === text) shown.text = ''
+      if (owner !== element) return
+      owner = undefined
+      shown.text = ''
     }
+    // an element that is being removed loses the focus while the page is drawn, when nothing may change
+    const leave = (): void => queueMicrotask(hide)
     const focus = (): void => {
       if (element.matches(':focus-visible')) show()
     }
-    const listeners = { pointerenter: show, pointerleave: hide, focusin: focus, focusout: hide, click: hide }
+    const listeners = { pointerenter: show, pointerleave: hide, focusin: focus, focusout: leave, click: hide }
     for (const [name, listener] of Object.entries(listeners)) element.addEventListener(name, listener)
     return () => {
       hide()

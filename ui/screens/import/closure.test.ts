@@ -12,7 +12,7 @@ const resolved = (packages: readonly Package[], more: Partial<Resolved> = {}): R
   ...{ total_deps: packages.length - 1, already_in_repo: 0, to_download: packages.length, download_bytes: 0 },
   packages: [...packages],
   forecast: { coverage: 'covered', message: 'Looked up.', review: 0, block: 0 },
-  ...{ assumed: [], unresolved: [], conflicts: [] },
+  ...{ assumed: [], unresolved: [], conflicts: [], upstream_changed: [] },
   ...more,
 })
 const drawn = (all: readonly Resolved[]): string[] => {
@@ -57,4 +57,10 @@ test('what the policy holds or blocks is marked and counted; what was not looked
   const { forecast, coming } = joinClosures([resolved(packages)])
   expect([coming, forecast]).toEqual([3, { review: 1, block: 1, isUnknown: false, message: 'Looked up.' }])
   expect(joinClosures([resolved([pkg('app', [], { is_root: true })])]).forecast?.isUnknown).toBe(true)
+})
+
+test('what is here with other bytes than upstream is told once, although two of a basket need it', () => {
+  const lib = { name: 'lib', version: '1.0', arch: 'amd64', source: 'debian', is_root: false, message: 'It stays.' }
+  const one = resolved([pkg('lib', [], { already_in_repo: true })], { upstream_changed: [lib] })
+  expect(joinClosures([one, one]).changed).toEqual([lib])
 })

@@ -5,6 +5,7 @@ export type Resolved = Reply<'GET /import/resolve/{name}'>
 type Package = Resolved['packages'][number]
 export type Unresolved = Resolved['unresolved'][number]
 export type Conflict = Resolved['conflicts'][number]
+export type ChangedUpstream = Resolved['upstream_changed'][number]
 
 /** A line of the tree. Each package has one line, under the first that needs it. */
 export interface Node {
@@ -33,6 +34,8 @@ export interface Whole {
   readonly assumed: readonly string[]
   readonly unresolved: readonly Unresolved[]
   readonly conflicts: readonly Conflict[]
+  /** Here with other bytes than their sources list for the same version. */
+  readonly changed: readonly ChangedUpstream[]
   readonly forecast: Forecast | undefined
 }
 
@@ -162,6 +165,10 @@ export function joinClosures(all: readonly Resolved[]): Whole {
       all.flatMap(one => one.conflicts),
       one => `${one.package} ${one.excluded_by} ${one.relation}`,
     ),
+    changed: unique(
+      all.flatMap(one => one.upstream_changed),
+      keyOf,
+    ),
     forecast: all[0] && {
       review: coming.filter(one => one.forecast?.action === 'review').length,
       block: coming.filter(one => one.forecast?.action === 'block').length,
@@ -185,7 +192,7 @@ function hereNode(here: readonly Package[]): Node {
     children: [],
   }))
   if (children.length === 1) return children[0] as Node // its only one
-  const name = `${plural(here.length, 'package')} here already`
+  const name = `${plural(here.length, ['# package', '# packages'])} here already`
   return {
     key: 'here',
     name,

@@ -10,6 +10,8 @@ export interface ImportResult {
   readonly group: string
   readonly distribution: string
   readonly counts: Readonly<Record<string, number>>
+  /** `out_of_space`: the disk had no room for the rest. */
+  readonly stopped?: 'time' | 'disk' | 'out_of_space'
   readonly packages: readonly {
     readonly name: string
     readonly version: string

@@ -30,7 +30,11 @@ export function createSyncs(begun: () => void): {
       void task.run('first', async () => {
         const targets = sources.length > MOST ? ['all'] : sources.map(({ source_id: key }) => key)
         for (const target of targets) await one(target)
-        toast('good', `${plural(targets.length, 'synchronisation')} begun`, 'It goes on when you leave this screen.')
+        toast(
+          'good',
+          `${plural(targets.length, ['# synchronisation', '# synchronisations'])} begun`,
+          'It goes on when you leave this screen.',
+        )
         begun()
       }),
   }

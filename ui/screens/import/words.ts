@@ -1,4 +1,6 @@
 import type { Resource } from '../../resource.svelte.ts'
+import { href } from '../../routes.svelte.ts'
+import { plural } from '../../show.ts'
 import type { Reply } from '../../wire.ts'
 
 export type Hit = Reply<'GET /import/search'>['results'][number]
@@ -60,6 +62,16 @@ export const needsCare = ({ enabled, state, notes }: Pick<Source, 'enabled' | 's
 export const acceptable = (state: string): 'older' | 'origin' | undefined =>
   state === 'replayed' ? 'older' : state === 'origin_changed' ? 'origin' : undefined
 
+/** Where a package of a run is read: itself, another version that is here, or what the sources list of it. */
+export function packageLink(
+  { name, version, arch }: { readonly name: string; readonly version: string; readonly arch: string },
+  codename: string,
+  here: 'itself' | 'another' | 'none',
+): string {
+  if (here === 'none') return href('import', { q: name })
+  return href('packages', { pick: name, in: codename, ...(here === 'itself' ? { version, arch } : {}) })
+}
+
 /** What became of a package of an import. */
 export const ITEMS: Readonly<Record<string, Said>> = {
   waiting: { word: 'Waits', icon: 'wait', tone: 'dim' },
@@ -72,8 +84,23 @@ export const ITEMS: Readonly<Record<string, Said>> = {
   not_reached: { word: 'Not reached', icon: 'minus', tone: 'dim' },
 }
 
+/** Why an import ended before its end. */
+export const STOPPED = {
+  time: 'The time of the run was over: the rest comes with the next one.',
+  disk: 'The run would have left less free on the disk than it may: the rest comes with the next one.',
+  out_of_space:
+    'The disk has no room for the rest. No half of a package stays. Delete packages and backups that nobody needs, or make the disk larger; then ask for it again.',
+} as const
+
 /** The moment that all these data are at least as young as; undefined where one was never read. */
 export function oldest(times: readonly (string | null)[]): string | undefined {
   const known = times.filter(one => one !== null)
   return known.length < times.length ? undefined : known.sort()[0]
 }
+
+const FEW = 3
+/** The first of these names, and how many more there are. */
+export const fewOf = (names: readonly string[]): string =>
+  names.length <= FEW + 1
+    ? names.join(', ')
+    : `${names.slice(0, FEW).join(', ')} ${plural(names.length - FEW, ['and # more', 'and # more'])}`

@@ -8,6 +8,7 @@ export const PLACES: Readonly<Record<Backup['place'], string>> = {
   folder: 'This disk',
   directory: 'Directory',
   s3: 'S3',
+  medium: 'Stick',
 }
 
 /** What `npm run restore` is given for a backup. */

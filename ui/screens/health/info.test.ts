@@ -20,6 +20,25 @@ test('what the report does not say is unknown, never good', () => {
   )
 })
 
+test('a clock is well near the others, asks for something far from one, and is unknown without an answer', () => {
+  const clock = (ahead: number | null, isOk: boolean, timestamp = NOW) => {
+    const info = { clock: { ok: isOk, database_ahead_ms: ahead } }
+    const report = { timestamp: timestamp.toISOString(), checks: { critical: {}, non_critical: {}, info } }
+    return goodToKnow(report as unknown as HealthReport, NOW).find(row => row.id === 'clock')
+  }
+  expect(clock(400, true)).toMatchObject({
+    state: 'ok',
+    say: '0 s from this computer',
+    more: '0.4 s from the database',
+  })
+  expect(clock(3_600_000, false)).toMatchObject({ state: 'warn', say: '60 minutes from the database.' })
+  expect(clock(null, false)).toMatchObject({ state: 'unknown' })
+  expect(clock(null, false, new Date('2026-11-23T14:58:00Z'))).toMatchObject({
+    state: 'warn',
+    say: '2 minutes from this computer.',
+  })
+})
+
 test('a reserve that comes by itself asks for nothing; one given back, or on a filling disk, does', () => {
   const reserve = (given_back_at: string | null) => ({ reserve: { state: 'missing', given_back_at } })
   expect([

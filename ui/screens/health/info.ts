@@ -1,9 +1,10 @@
 import { href } from '../../routes.svelte.ts'
-import { bytes, count, plural, when } from '../../show.ts'
+import { bytes, count, parted, plural, when } from '../../show.ts'
 import type { HealthReport } from '../../wire.ts'
 import { number, text, whole, type Check, type Facts } from '../../words-health.ts'
+import { clocks } from './clocks.ts'
 
-type Row = Pick<Check, 'id' | 'name' | 'state' | 'say' | 'more' | 'remedy' | 'way'>
+type Row = Omit<Check, 'group'>
 
 const BACKUPS = { label: 'Backups', to: href('backups') }
 const OLD_BACKUP_MS = 8 * 86_400_000
@@ -13,6 +14,8 @@ const part = (report: HealthReport, name: string): Facts | undefined => {
   const { [name]: value } = report.checks.info
   return typeof value === 'object' && value !== null ? (value as Facts) : undefined
 }
+
+const MAKE = { job: 'backup', label: 'Make one now' }
 
 /** The last backup and the last proof; without an answer both are unknown. */
 function backups(facts: Facts | undefined, now: Date): Row[] {
@@ -30,7 +33,9 @@ function backups(facts: Facts | undefined, now: Date): Row[] {
         ...backup,
         state: 'warn',
         say: 'There is none.',
+        effect: 'What is lost with this disk cannot be brought back.',
         remedy: 'Make one, and set when they are made by themselves.',
+        run: MAKE,
       },
       { ...proof, state: 'off', say: 'There is nothing to prove yet.' },
     ]
@@ -39,19 +44,29 @@ function backups(facts: Facts | undefined, now: Date): Row[] {
     {
       ...backup,
       state: isOld ? 'warn' : 'ok',
-      say: `${when(last, now)}, ${plural(number(facts.count) ?? 1, 'backup')} in all`,
-      ...(isOld ? { remedy: 'It is more than a week old. Make one, and look at the log of the nightly job.' } : {}),
+      say: `${when(last, now)}, ${plural(number(facts.count) ?? 1, ['# backup', '# backups'])} in all`,
+      ...(isOld
+        ? {
+            effect: 'What came in since then is lost with this disk.',
+            remedy: 'It is more than a week old. Make one, and look at the log of the nightly job.',
+            run: MAKE,
+          }
+        : {}),
     },
     proved === undefined
       ? {
           ...proof,
           state: 'warn',
           say: 'Never.',
+          effect: 'Nobody knows whether the backups can be restored.',
           remedy: 'A backup counts once it has been restored. Prove the newest one: nothing here changes.',
+          run: { job: 'backup-drill', label: 'Prove now' },
         }
       : { ...proof, state: 'ok', say: when(proved, now) },
   ]
 }
+
+const LOOK = 'Look at it, then try it.'
 
 /** Each target with how it answered the last time, and what speaks against it. */
 function targets(facts: Facts | undefined): Row[] {
@@ -64,8 +79,11 @@ function targets(facts: Facts | undefined): Row[] {
       more: text(one.address) ?? '',
       way: BACKUPS,
     }
-    if (trouble !== undefined) return { ...row, state: 'bad', say: trouble, remedy: 'Look at it, then try it.' }
-    if (warning !== undefined) return { ...row, state: 'warn', say: warning }
+    if (trouble !== undefined) return { ...row, state: 'bad', say: trouble, remedy: LOOK }
+    if (warning !== undefined) {
+      const [say, remedy] = parted(warning)
+      return { ...row, state: 'warn', say, remedy: remedy === '' ? LOOK : remedy }
+    }
     return tried === undefined
       ? { ...row, state: 'off', say: 'Not tried yet.' }
       : { ...row, state: 'ok', say: `It worked ${when(tried)}` }
@@ -105,9 +123,11 @@ function forecast(report: HealthReport): Row {
 
 /** `12 days`, `5 weeks`, `15 months`, `3 years`. */
 export function inWords(days: number): string {
-  if (days < 21) return plural(days, 'day')
-  if (days < 90) return plural(Math.round(days / 7), 'week')
-  return days < 730 ? plural(Math.round(days / 30.4), 'month') : plural(Math.round(days / 365), 'year')
+  if (days < 21) return plural(days, ['# day', '# days'])
+  if (days < 90) return plural(Math.round(days / 7), ['# week', '# weeks'])
+  return days < 730
+    ? plural(Math.round(days / 30.4), ['# month', '# months'])
+    : plural(Math.round(days / 365), ['# year', '# years'])
 }
 
 function reserve(report: HealthReport): Row {
@@ -178,7 +198,7 @@ function together(report: HealthReport): Row[] {
             }
           : {
               state: 'ok',
-              say: others === undefined ? 'This one alone' : plural(others.length, 'process', 'processes'),
+              say: others === undefined ? 'This one alone' : plural(others.length, ['# process', '# processes']),
               more: ha.is_leader === true ? 'this one leads' : 'another one leads',
             }),
     },
@@ -194,7 +214,7 @@ function together(report: HealthReport): Row[] {
   return rows
 }
 
-/** The group that decides nothing. */
+/** The group that decides nothing. @param now  when the report came */
 export const goodToKnow = (report: HealthReport, now = new Date()): Check[] =>
   [
     ...backups(part(report, 'backups'), now),
@@ -202,12 +222,15 @@ export const goodToKnow = (report: HealthReport, now = new Date()): Check[] =>
     forecast(report),
     reserve(report),
     ...together(report),
+    clocks(report, now),
     edition(report),
   ].map(row => ({ ...row, group: 'info' as const }))
 
 /** How long something runs, in its largest unit. */
 export function upFor(seconds: number): string {
-  if (seconds < 90) return plural(seconds, 'second')
-  if (seconds < 5400) return plural(Math.round(seconds / 60), 'minute')
-  return seconds < 172_800 ? plural(Math.round(seconds / 3600), 'hour') : plural(Math.round(seconds / 86_400), 'day')
+  if (seconds < 90) return plural(seconds, ['# second', '# seconds'])
+  if (seconds < 5400) return plural(Math.round(seconds / 60), ['# minute', '# minutes'])
+  return seconds < 172_800
+    ? plural(Math.round(seconds / 3600), ['# hour', '# hours'])
+    : plural(Math.round(seconds / 86_400), ['# day', '# days'])
 }

@@ -1,7 +1,7 @@
 import type { Query } from '../../routes.svelte.ts'
 
 const PER_PAGE = 50
-const SORTS = [
+export const INVENTORY_ORDERS = [
   'hostname',
   '-hostname',
   'last_seen',
@@ -11,7 +11,9 @@ const SORTS = [
   'findings',
   '-findings',
 ] as const
-const SEVERITIES = ['critical', 'high', 'medium', 'low'] as const
+export const INVENTORY_SEVERITIES = ['critical', 'high', 'medium', 'low'] as const
+export const INVENTORY_STATUSES = ['error', 'key_changed', 'never'] as const
+export const INVENTORY_COMPLIANCE = ['fail', 'unknown', 'pass'] as const
 
 /** The keys of the address that narrow the list. */
 export const FILTERS = ['q', 'system', 'reboot', 'late', 'status', 'severity', 'compliance'] as const
@@ -20,10 +22,10 @@ export const isFiltered = (query: Query): boolean => FILTERS.some(name => Boolea
 /** What the list asks for. An address may be typed by hand: what it does not know is ignored. */
 export function inventoryQuery(query: Query) {
   const { q, system, late, page } = query
-  const sort = SORTS.find(name => name === query.sort)
-  const severity = SEVERITIES.find(name => name === query.severity)
-  const status = (['error', 'key_changed', 'never'] as const).find(name => name === query.status)
-  const compliance = (['fail', 'unknown', 'pass'] as const).find(name => name === query.compliance)
+  const sort = INVENTORY_ORDERS.find(name => name === query.sort)
+  const severity = INVENTORY_SEVERITIES.find(name => name === query.severity)
+  const status = INVENTORY_STATUSES.find(name => name === query.status)
+  const compliance = INVENTORY_COMPLIANCE.find(name => name === query.compliance)
   return {
     ...(q ? { q } : {}),
     ...(system ? { system } : {}),

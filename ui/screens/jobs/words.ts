@@ -49,5 +49,5 @@ export function tookOf({ started_at: from, finished_at: to }: Job): string {
 export function endOf(job: Job): string {
   if (job.error !== null) return job.error.message
   if (job.cancelled_by !== null) return `by ${job.cancelled_by}`
-  return job.done_count > 0 ? plural(job.done_count, 'item') : ''
+  return job.done_count > 0 ? plural(job.done_count, ['# item', '# items']) : ''
 }

@@ -22,6 +22,7 @@ export function takeReturn(): string {
 
 const SAID: Readonly<Record<string, string>> = {
   expired: 'This sign-in took too long, or began in another browser. Begin again.',
+  late: 'The browser did not come back within ten minutes. Begin again, or sign in with a password.',
   denied: 'The provider did not let you in, or you stopped there.',
   refused: 'The answer of the provider cannot be trusted, so it was not used. Tell an admin if it happens again.',
   unavailable:

@@ -1,3 +1,5 @@
+import { DATES } from '../../show.ts'
+
 /** The levels of a line, weakest first, as the list shows them. */
 export const LEVELS = {
   DEBUG: { word: 'Debug', icon: 'bug', tone: 'faint' },
@@ -9,7 +11,7 @@ export type Level = keyof typeof LEVELS
 
 export const isLevel = (word: string | undefined): word is Level => word !== undefined && Object.hasOwn(LEVELS, word)
 
-const TIME = new Intl.DateTimeFormat('en-GB', {
+const TIME = new Intl.DateTimeFormat(DATES, {
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',

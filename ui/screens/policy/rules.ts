@@ -1,6 +1,15 @@
+import { phrase } from '../../show.ts'
+
 /** The rules of the gate as this screen edits them: the settings under their dotted names. */
 export const ACTIONS = ['block', 'review', 'warn', 'allow'] as const
 export type Action = (typeof ACTIONS)[number]
+/** What the actions are called, the heads of the table. */
+export const ACTION_WORDS: Readonly<Record<Action, string>> = {
+  block: phrase('Block'),
+  review: phrase('Review'),
+  warn: phrase('Warn'),
+  allow: phrase('Allow'),
+}
 export const SEVERITIES = ['critical', 'high', 'medium', 'low', 'negligible'] as const
 
 export interface Rules {
@@ -16,6 +25,8 @@ export interface Rules {
     readonly sla_medium_days: number
   }
   readonly review: { readonly four_eyes: boolean }
+  /** By kind of fact; the schema of the settings says what each means. */
+  readonly script_policy: Readonly<Record<string, Action>>
   readonly validation: { readonly on_scanner_unavailable: 'hold' | 'warn'; readonly vuln_data_max_age_days: number }
 }
 
@@ -23,7 +34,8 @@ type Section = keyof Rules
 export type Value = string | number | boolean
 type Flat = Readonly<Record<string, Value>>
 
-const KEYS: { readonly [S in Section]: readonly (keyof Rules[S] & string)[] } = {
+const SCRIPTS = 'script_policy'
+const KEYS: { readonly [S in Exclude<Section, typeof SCRIPTS>]: readonly (keyof Rules[S] & string)[] } = {
   cve_policy: [
     ...SEVERITIES,
     'unknown_as',
@@ -45,13 +57,14 @@ const NOT_IN_PREVIEW = /^cve_policy\.sla_/
 /** Whether a setting, by its dotted name, is edited on this screen. */
 export function isRule(dotted: string): boolean {
   const [section = '', key = ''] = dotted.split('.', 2)
+  if (section === SCRIPTS) return true
   return (KEYS as Readonly<Record<string, readonly string[]>>)[section]?.includes(key) === true
 }
 
 /** `cve_policy.critical: 'block'`, one entry for each setting of this screen. */
 export function flatten(rules: Rules): Record<string, Value> {
   return Object.fromEntries(
-    Object.entries(KEYS).flatMap(([section, keys]) =>
+    [...Object.entries(KEYS), [SCRIPTS, Object.keys(rules[SCRIPTS])] as const].flatMap(([section, keys]) =>
       keys.map(key => [`${section}.${key}`, (rules[section as Section] as unknown as Flat)[key] ?? '']),
     ),
   )

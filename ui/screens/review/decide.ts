@@ -127,6 +127,7 @@ export async function send(subject: Subject, said: Said): Promise<DecideReply> {
   const expiresAt = said.ends === 'date' ? endOf(said.date) : undefined
   return call('POST /security/packages/{name}/{version}/decide', {
     params: { name, version },
+    keepalive: true,
     body: {
       distribution,
       arch,

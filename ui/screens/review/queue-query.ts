@@ -5,8 +5,7 @@ type Ask = NonNullable<Wire['GET /security/review-queue']['ask']['query']>
 
 /** What narrows the queue, as the address has it. */
 const FILTERS = ['q', 'dist', 'severity', 'format', 'kev', 'who', 'overdue'] as const
-const SORTS = ['sla', 'severity', 'kev', 'epss', 'name', 'age']
-const PER_PAGE = 25
+export const PER_PAGE = 25
 
 export const isFiltered = (query: Query): boolean => FILTERS.some(name => Boolean(query[name]))
 
@@ -17,11 +16,11 @@ export const UNFILTERED: Readonly<Record<string, undefined>> = Object.fromEntrie
 
 /** The part of the address that the list depends on; the same text as long as that is the same. */
 export const listPart = (query: Query): string =>
-  JSON.stringify(Object.fromEntries([...FILTERS, 'sort', 'page'].map(name => [name, query[name]])))
+  JSON.stringify(Object.fromEntries([...FILTERS, 'sort'].map(name => [name, query[name]])))
 
 /** The question to the server for a `listPart`. @param me  the name of the reader, for `who=me` */
 export function askFor(part: string, me: string | undefined): Ask {
-  const { q, dist, severity, format, kev, who, overdue, sort = '', page } = JSON.parse(part) as Query
+  const { q, dist, severity, format, kev, who, overdue, sort } = JSON.parse(part) as Query
   return {
     ...(q ? { q } : {}),
     ...(dist ? { distribution: dist } : {}),
@@ -30,9 +29,7 @@ export function askFor(part: string, me: string | undefined): Ask {
     ...(kev ? { kev: true } : {}),
     ...(overdue ? { overdue: true } : {}),
     ...(who === 'me' ? { assigned_to: me ?? '' } : who === 'none' ? { assigned_to: 'none' } : {}),
-    ...(SORTS.includes(sort) ? { sort } : {}),
-    page: Math.max(1, Math.floor(Number(page)) || 1),
-    per_page: PER_PAGE,
+    ...(sort ? { sort } : {}),
   }
 }
 

@@ -1,4 +1,9 @@
 import type { ApiProblem } from '../../api.ts'
+import { ACTION_WORDS } from '../policy/rules.ts'
+import { count } from '../../show.ts'
+import { LABELS } from './labels.ts'
+import { APPLIANCE_COLOURS } from '../../words.ts'
+
 // What the settings' own JSON Schema says, as the screen draws it. A new setting of the server appears here by itself.
 
 /** One setting. */
@@ -51,14 +56,15 @@ interface Node {
 /** The one section that holds what stands at the top of the settings. */
 const GENERAL = 'general'
 const GROUPS: readonly (readonly [string, readonly string[]])[] = [
-  ['This server', [GENERAL, 'license', 'mfa_policy']],
+  ['This server', [GENERAL, 'appliance', 'license', 'mfa_policy']],
   ['People', ['ldap', 'oidc']],
   ['Messages', ['email', 'notifications']],
   ['Gate', ['validation', 'upload_limits', 'cve_policy', 'script_policy', 'review', 'engines', 'security', 'clamav']],
-  ['Repositories', ['signing', 'import', 'sync', 'downloads', 'disk', 'retention']],
+  ['Repositories', ['signing', 'import', 'sync', 'security_updates', 'downloads', 'disk', 'retention']],
 ]
 const TITLES: Readonly<Record<string, string>> = {
   [GENERAL]: 'General',
+  appliance: 'Name and environment',
   license: 'Licence',
   mfa_policy: 'Sign-in policy',
   ldap: 'Directory (LDAP)',
@@ -76,69 +82,26 @@ const TITLES: Readonly<Record<string, string>> = {
   signing: 'Signing',
   import: 'Other repositories',
   sync: 'Daily synchronisation',
+  security_updates: 'Security updates',
   downloads: 'Downloads',
   disk: 'Disk',
   retention: 'Audit log and imported versions',
-}
-const WORDS: Readonly<Record<string, string>> = {
-  smtp: 'SMTP',
-  tls: 'TLS',
-  ssl: 'SSL',
-  url: 'URL',
-  dn: 'DN',
-  ca: 'CA',
-  id: 'ID',
-  ssh: 'SSH',
-  pam: 'PAM',
-  kev: 'KEV',
-  epss: 'EPSS',
-  sha256: 'SHA-256',
-  rpm: 'RPM',
-  osv: 'OSV',
-  mfa: 'second factor',
-  sla: 'SLA',
-  cve: 'CVE',
-  clamav: 'ClamAV',
-  starttls: 'StartTLS',
-  ldap: 'LDAP',
-  secdb: 'secdb',
-  webhook: 'webhook',
-  cert: 'certificate',
-  fullname: 'full name',
-  username: 'user name',
-  attr: 'attribute:',
-  debian: 'Debian',
-  alpine: 'Alpine',
-}
-const LABELS: Readonly<Record<string, string>> = {
-  'app_url': 'Address of this console',
-  'repo_url': 'Address of the repositories',
-  'mfa_policy.enforce_admin_mfa': 'Admins need a second factor',
-  'ldap.bind_dn': 'Service account (DN)',
-  'ldap.bind_password': 'Password of the service account',
-  'ldap.use_ssl': 'LDAPS',
-  'ldap.use_starttls': 'StartTLS',
-  'email.use_tls': 'TLS only',
-  'validation.clamav_scan': 'Malware scan',
-  'validation.grype_scan': 'Vulnerability scan',
-  'validation.contents_cpu_seconds': 'Processor time to read one package',
-  'validation.on_scanner_unavailable': 'When an engine is unavailable',
-  'oidc.label': 'Words on the button',
-  'signing.rpm_packages': 'Sign RPM packages',
+  mirror: 'Mirror',
+  backup: 'Backup',
+  bundles: 'Bundles',
+  inventory: 'Inventory',
+  clock: 'Clock',
+  developer_uploads: 'Developer uploads',
 }
 /** Endings that only repeat the unit. */
 const UNITS = /_(mb|gb|days|minutes)$/
 
+/** A setting that this console does not know has the words of its key. */
 function labelOf(path: string, hasUnit: boolean): string {
-  const said = LABELS[path]
-  if (said !== undefined) return said
   const key = path.slice(path.lastIndexOf('.') + 1)
-  const group = /^group_(\w+)$/.exec(key)
-  if (group !== null) return `Group of ${group[1] ?? ''}s`
-  const text = (hasUnit ? key.replace(UNITS, '') : key)
-    .split('_')
-    .map(word => WORDS[word] ?? word)
-    .join(' ')
+  const said = LABELS[path] ?? LABELS[key]
+  if (said !== undefined) return said
+  const text = (hasUnit ? key.replace(UNITS, '') : key).replaceAll('_', ' ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
@@ -240,10 +203,14 @@ export function faultOf(leaf: Leaf, value: unknown): string | undefined {
   const [least, most] = leaf.range
   const isGood =
     typeof value === 'number' && value >= least && value <= most && (!leaf.whole || Number.isInteger(value))
-  return isGood
-    ? undefined
-    : `A ${leaf.whole ? 'whole ' : ''}number from ${least.toLocaleString('en-US')} to ${most.toLocaleString('en-US')}.`
+  return isGood ? undefined : `A ${leaf.whole ? 'whole ' : ''}number from ${count(least)} to ${count(most)}.`
 }
+
+/** An option of a setting, as it is read. */
+export const optionWord = (option: string): string =>
+  (APPLIANCE_COLOURS as Readonly<Record<string, string>>)[option] ??
+  (ACTION_WORDS as Readonly<Record<string, string>>)[option] ??
+  option.replaceAll('_', ' ')
 
 /** A value in words, for "was …". */
 export function worded(leaf: Leaf, value: unknown): string {
@@ -251,7 +218,7 @@ export function worded(leaf: Leaf, value: unknown): string {
   if (leaf.kind === 'secret') return value === '' ? 'not set' : 'another one'
   return value === '' || value === undefined
     ? 'empty'
-    : `${String(value).slice(0, 80)}${leaf.unit === '' ? '' : ` ${leaf.unit}`}`
+    : `${leaf.kind === 'choice' ? optionWord(String(value)) : String(value).slice(0, 80)}${leaf.unit === '' ? '' : ` ${leaf.unit}`}`
 }
 
 /** Whether a setting matches a search. */

@@ -1,43 +1,53 @@
 import { call, sentence } from '../../api.ts'
 import { endingsInWords, readFormats } from '../../formats.ts'
-import { createSender, type Parcel } from '../../sender.svelte.ts'
+import { isDesktop } from '../../host.ts'
+import { createSender, type Sender } from '../../sender.svelte.ts'
 import { currentSession } from '../../session.svelte.ts'
 import { toast } from '../../toasts.svelte.ts'
-import { gateMarks, NO_MARKS, type Mark, type StepMark } from '../../words.ts'
 import type { UploadResult } from '../../wire.ts'
+import { NO_MARKS } from '../../words.ts'
+import { createDesktopSender } from './desktop-sender.svelte.ts'
+import { marked, markedAtEnd, type Item, type Package } from './item.ts'
 
-interface Package {
-  readonly format: string
-  distribution: string
-  /** Only where the distribution has several; empty means the one that the package names, else the first. */
-  component: string
-  steps: readonly StepMark[]
-}
-export type Item = Parcel<UploadResult> & Package
+/** Hears what the desktop program sends; nothing in a browser. */
+let followQueue = (): void => {}
+export const followUploads = (): void => followQueue()
 
 /** Which row's steps are shown. */
 let pickedId = $state<number>()
 
+function inProgram(): Sender<UploadResult, Package> {
+  const sender = createDesktopSender({ began: follow, adopt })
+  followQueue = sender.follow
+  return sender
+}
+
 /** Two at a time: one is sent while the other is at the gate. */
-export const uploads = createSender<UploadResult, Package>({
-  atOnce: 2,
-  setting: 'validation.max_upload_size_mb',
-  isReady: ({ distribution }) => distribution !== '',
-  wayOf: item => ({
-    key: 'POST /upload/stream',
-    form: { distribution: item.distribution, ...(item.component === '' ? {} : { component: item.component }) },
-    told: event => mark(item, event),
-    cutOff: reached =>
-      reached === 'sending'
-        ? `The connection ended before ${item.file.name} was whole. Nothing was kept; try again.`
-        : `The connection ended while ${item.file.name} was at the gate. The server may have finished alone: try again, the same bytes are never stored twice.`,
-  }),
-  began: item => {
-    item.steps = NO_MARKS
-    follow(item)
-  },
-  finished: drawEnd,
-})
+const inBrowser = (): Sender<UploadResult, Package> =>
+  createSender<UploadResult, Package>({
+    atOnce: 2,
+    setting: 'validation.max_upload_size_mb',
+    isReady: ({ distribution }) => distribution !== '',
+    wayOf: item => ({
+      key: 'POST /upload/stream',
+      form: { distribution: item.distribution, ...(item.component === '' ? {} : { component: item.component }) },
+      told: event => mark(item, event),
+      cutOff: reached =>
+        reached === 'sending'
+          ? `The connection ended before ${item.file.name} was whole. Nothing was kept; try again.`
+          : `The connection ended while ${item.file.name} was at the gate. The server may have finished alone: try again, the same bytes are never stored twice.`,
+    }),
+    began: item => {
+      item.steps = NO_MARKS
+      follow(item)
+    },
+    finished: item => {
+      item.steps = markedAtEnd(item)
+    },
+  })
+
+/** Packages on their way, of this page or of the desktop program. */
+export const uploads: Sender<UploadResult, Package> = isDesktop() ? inProgram() : inBrowser()
 
 /** The file whose steps are shown. */
 export function picked(): Item | undefined {
@@ -81,15 +91,19 @@ export async function learnLimit(): Promise<void> {
   }
 }
 
+type Formats = Awaited<ReturnType<typeof readFormats>>
+const formatOf = (formats: Formats, name: string): string | undefined =>
+  formats.find(({ endings }) => endings.some(ending => name.toLowerCase().endsWith(ending)))?.id
+const tellNoPackage = (formats: Formats, name: string): void =>
+  toast('bad', `${name} is no package`, `The console sends ${endingsInWords(formats, 'and')} files.`)
+
 /** Puts files in the queue. Files without a package's name are never sent. */
 export async function addFiles(files: readonly File[]): Promise<void> {
   try {
     const formats = await readFormats()
     for (const file of files) {
-      const name = file.name.toLowerCase()
-      const format = formats.find(({ endings }) => endings.some(ending => name.endsWith(ending)))?.id
-      if (format === undefined)
-        toast('bad', `${file.name} is no package`, `The console sends ${endingsInWords(formats, 'and')} files.`)
+      const format = formatOf(formats, file.name)
+      if (format === undefined) tellNoPackage(formats, file.name)
       else
         uploads.add(file, {
           format,
@@ -107,40 +121,13 @@ export function chooseTarget(format: string, target: string): void {
   if (target === '') return
   rememberTarget(format, target)
   for (const item of uploads.items)
-    if (item.format === format && item.phase === 'waiting') Object.assign(item, placeOf(target))
+    if (item.format === format && item.phase === 'waiting') uploads.change(item, placeOf(target))
   uploads.pump()
 }
 
-const MARKS: Readonly<Record<string, Mark>> = {
-  running: 'running',
-  passed: 'passed',
-  warning: 'warned',
-  failed: 'failed',
-  skipped: 'skipped',
-  unavailable: 'unavailable',
-}
-
-function mark(item: Item, { step, outcome, message }: Readonly<Record<string, unknown>>): void {
+function mark(item: Item, event: Readonly<Record<string, unknown>>): void {
   item.phase = 'at_server'
-  item.steps = item.steps.map(known =>
-    known.id === step
-      ? { ...known, mark: MARKS[String(outcome)] ?? 'waiting', said: typeof message === 'string' ? message : '' }
-      : known,
-  )
-}
-
-/** Draws how it ended. The final answer knows more than the steps: publication of a held package is drawn as held. */
-function drawEnd(item: Item): void {
-  const { result, problem } = item
-  if (problem !== undefined)
-    item.steps = item.steps.map(step =>
-      step.mark === 'running' ? { ...step, mark: 'failed', said: problem.message } : step,
-    )
-  else if (result !== undefined && result.status !== 'already_imported') {
-    // whether the index names it already is what the server said of that step
-    const published = result.state === 'published' ? item.steps.find(({ id }) => id === 'publish') : undefined
-    item.steps = gateMarks(result.validation, result.state).map(step => (step.id === published?.id ? published : step))
-  }
+  item.steps = marked(item.steps, event)
 }
 
 /**
@@ -156,12 +143,25 @@ function follow(item: Item): void {
 export function retry(items: readonly Item[]): void {
   for (const item of items) {
     const target = rememberedTarget(item.format)
-    if (target !== '') Object.assign(item, placeOf(target))
+    if (target !== '') uploads.change(item, placeOf(target))
   }
   uploads.retry(items)
 }
 
-/** True when the file did not reach the gate. */
-export function isUntouched(item: Item): boolean {
-  return item.steps.every(step => step.mark === 'waiting')
+/** Files without a distribution, such as those dropped on the program's symbol, go where such files went last. */
+function adopt(items: readonly Item[]): void {
+  void readFormats()
+    .then(formats => {
+      for (const item of items) {
+        const format = formatOf(formats, item.file.name)
+        const target = rememberedTarget(format ?? '')
+        if (format !== undefined) {
+          if (target !== '' || item.format === '') uploads.change(item, { format, ...placeOf(target) })
+        } else {
+          uploads.remove(item)
+          tellNoPackage(formats, item.file.name)
+        }
+      }
+    })
+    .catch(() => {}) // without the list of formats they wait; the connection's return asks again
 }

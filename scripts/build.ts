@@ -64,6 +64,29 @@ async function bundleServer(out: string): Promise<void> {
   await bundle.close()
 }
 
+/** Programs that an appliance runs beside the daemon, in `appliance/machine/`. */
+const MACHINE = ['main', 'check', 'medium', 'menu', 'seed', 'update']
+
+/** Each is one folder with what they share: they run with Node alone. */
+async function bundleMachine(out: string): Promise<void> {
+  const from = join(ROOT, 'appliance', 'machine')
+  const names = MACHINE.filter(name => existsSync(join(from, `${name}.ts`)))
+  const bundle = await rolldown({
+    input: Object.fromEntries(names.map(name => [name, join(from, `${name}.ts`)])),
+    platform: 'node',
+    cwd: ROOT,
+  })
+  await bundle.write({
+    dir: join(out, 'machine'),
+    format: 'esm',
+    entryFileNames: '[name].mjs',
+    chunkFileNames: 'part-[hash].mjs',
+    comments: false,
+    sourcemap: false,
+  })
+  await bundle.close()
+}
+
 /** A native package and what it needs at run time, as npm installed them. */
 async function copyNative(out: string, name: string, seen = new Set<string>()): Promise<void> {
   const from = join(ROOT, 'node_modules', name)
@@ -97,7 +120,8 @@ function buildUi(out: string): void {
 }
 
 /**
- * Writes a tree that runs with Node alone: `server/*.mjs`, `ui/dist/`, and the native packages in `node_modules/`.
+ * Writes a tree that runs with Node alone: `server/*.mjs`, `ui/dist/`, and the native packages in `node_modules/`; for
+ * an appliance also `machine/*.mjs`.
  * `node dist/server/main.mjs` is the daemon.
  */
 async function build(out: string, parts: readonly string[]): Promise<void> {
@@ -117,6 +141,7 @@ async function build(out: string, parts: readonly string[]): Promise<void> {
       `${JSON.stringify({ name, version, private: true, type: 'module' }, null, 2)}\n`,
     )
   }
+  if (parts.includes('machine')) await bundleMachine(out)
   if (parts.includes('ui')) buildUi(out)
 }
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { checkLayers, findCycles, judge, readImports } from './check-layers.ts'
+import { checkLayers, findCycles, judge, judgePackages, readImports } from './check-layers.ts'
 
 const ok = (from: string, to: string, isType = false): boolean => judge({ from, to, isType }) === undefined
 
@@ -39,6 +39,39 @@ describe('the direction of imports', () => {
     expect(ok('ui/wire.ts', 'server/catalog/view.ts', true)).toBe(true)
     expect(ok('ui/wire.ts', 'server/catalog/view.ts')).toBe(false)
     expect(ok('ui/screens/login/Login.svelte', 'server/catalog/view.ts', true)).toBe(false)
+  })
+
+  test('the sentences of the audit log are in the bundle of the console, with nothing under them', () => {
+    expect(ok('ui/audit-words.ts', 'server/record/audit-sentences.ts')).toBe(true)
+    expect(ok('server/record/audit-sentences.ts', 'server/record/audit-facts.ts', true)).toBe(true)
+    expect(ok('server/record/audit-sentences.ts', 'server/record/audit-facts.ts')).toBe(false)
+  })
+
+  test('the desktop program knows types of the server, and its core knows no Electron', () => {
+    expect(ok('electron/core/watch.ts', 'electron/core/ports.ts')).toBe(true)
+    expect(ok('electron/host/tray.ts', 'electron/core/ports.ts')).toBe(true)
+    expect(ok('electron/core/events.ts', 'ui/sse.ts')).toBe(true)
+    expect(ok('electron/core/watch.ts', 'server/record/events.ts', true)).toBe(true)
+    expect(ok('ui/host.ts', 'electron/core/bridge.ts', true)).toBe(true)
+    expect(ok('electron/core/watch.ts', 'server/record/events.ts')).toBe(false)
+    expect(ok('electron/core/watch.ts', 'electron/host/tray.ts', true)).toBe(false)
+    expect(ok('electron/main.ts', 'ui/api.ts')).toBe(false)
+    expect(ok('ui/host.ts', 'electron/core/bridge.ts')).toBe(false)
+    expect(ok('ui/host.ts', 'electron/core/words.ts')).toBe(true)
+    expect(ok('ui/App.svelte', 'electron/core/words.ts')).toBe(false)
+    expect(ok('electron/core/words.ts', 'electron/core/bridge.ts')).toBe(false)
+    expect(ok('ui/App.svelte', 'electron/core/bridge.ts', true)).toBe(false)
+  })
+
+  test.for<readonly [string, string, boolean]>([
+    ['electron/core/a.ts', "import { app } from 'electron'", false],
+    ['electron/core/a.ts', "import type { App } from 'electron'", false],
+    ['electron/core/a.ts', "const { app } = await import('electron')", false],
+    ['electron/core/a.ts', "const { app } = require('electron/main')", false],
+    ['electron/core/a.ts', "import keytar from 'keytar' // as electron does", true],
+    ['electron/host/a.ts', "import { app } from 'electron'", true],
+  ])('%s with %s', ([from, text, may]) => {
+    expect(judgePackages(from, text) === undefined).toBe(may)
   })
 
   test('types of a neighbour are allowed, but not between features', () => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const RANKS: readonly (readonly string[])[] = [
   ['core', 'lib'],
   ['db', 'files', 'record', 'work'],
-  ['formats', 'scanners', 'vulndb', 'contents', 'signing', 'settings', 'outbound', 'directory'],
+  ['formats', 'scanners', 'vulndb', 'contents', 'signing', 'settings', 'outbound', 'directory', 'machine'],
   ['catalog', 'pipeline', 'publish', 'review', 'sbom', 'backup', 'inventory', 'imports'],
   ['features'],
   ['http', 'api.ts'],
@@ -31,6 +31,14 @@ const NEIGHBOURS = new Set([
  * Where the console may name types of the server: the file that gathers what goes over the wire. Only types cross over.
  */
 const MAY_SEE_SERVER = new Set(['ui/wire.ts'])
+/** Code of the server that the console has in its bundle, which imports types only: sentences, and what nobody sees. */
+const SHARED_WITH_CONSOLE = new Set(['server/record/audit-sentences.ts', 'server/core/unseen.ts'])
+/** Where the console may name types of the desktop program: the file that says what is around the page. */
+const MAY_SEE_DESKTOP = 'ui/host.ts'
+/** Code of the desktop program that is in the console's bundle: words alone, in the language of the page. */
+const SHARED_WITH_PAGES = new Set(['electron/core/words.ts'])
+/** Code of the console that the desktop program runs, too: it knows neither of them. */
+const SHARED_WITH_DESKTOP = new Set(['ui/sse.ts'])
 
 /** The one file that composes the parts. */
 const ALL = 'server/compose.ts'
@@ -83,14 +91,38 @@ function placeOf(path: string): Place | undefined {
   return rank === -1 ? undefined : { rank, unit: top === 'features' ? `features/${second}` : top }
 }
 
+/** The desktop program: its core knows no Electron and no server, and is known by its host. */
+function judgeDesktop({ from, to, isType }: Import): string | undefined {
+  if (SHARED_WITH_PAGES.has(from) && !isType)
+    return `${from} imports ${to}, so that code would be in the console's bundle. Import types only.`
+  if (from.startsWith('electron/core/') && to.startsWith('electron/') && !to.startsWith('electron/core/'))
+    return `${from} imports ${to}. The core knows no Electron: take what it needs as a port (electron/core/ports.ts).`
+  if (from.startsWith('electron/pack/') && to.startsWith('scripts/')) return undefined
+  if (to.startsWith('electron/') || SHARED_WITH_DESKTOP.has(to) || (isType && to.startsWith('server/')))
+    return undefined
+  return `${from} imports ${to}. The desktop program speaks with a server over HTTP: import types of server/ only.`
+}
+
+/** What is wrong with the packages that a file of the desktop program imports. */
+export function judgePackages(from: string, text: string): string | undefined {
+  if (!from.startsWith('electron/core/') || !/\b(?:from|import\(|require\()\s*['"]electron(?:\/|['"])/.test(text))
+    return undefined
+  return `${from} imports electron. Only electron/host/, electron/main.ts and electron/preload.ts do; the core takes ports (electron/core/ports.ts).`
+}
+
 /** What is wrong with one import, and where its file should go; nothing when it is fine. */
 export function judge({ from, to, isType }: Import): string | undefined {
+  if (from.startsWith('electron/')) return judgeDesktop({ from, to, isType })
   if (from.startsWith('ui/')) {
-    if (to.startsWith('ui/') || (isType && MAY_SEE_SERVER.has(from))) return undefined
+    if (from === MAY_SEE_DESKTOP && (isType ? to.startsWith('electron/core/') : SHARED_WITH_PAGES.has(to)))
+      return undefined
+    if (to.startsWith('ui/') || SHARED_WITH_CONSOLE.has(to) || (isType && MAY_SEE_SERVER.has(from))) return undefined
     return isType
       ? `${from} looks at ${to}. Name the type in ui/wire.ts and take it from there.`
       : `${from} imports ${to}, so that code would be in the console's bundle. Import types only, through ui/wire.ts.`
   }
+  if (SHARED_WITH_CONSOLE.has(from) && !isType)
+    return `${from} imports ${to}, so that code would be in the console's bundle. Import types only.`
   if (!from.startsWith('server/')) return undefined
   if (!to.startsWith('server/'))
     return `${from} imports ${to}, which is outside server/. What the server needs lives in server/.`
@@ -137,18 +169,25 @@ function listSources(root: string, folder: string): string[] {
   return (
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .map(name => join(folder, name))
-      // tests may import anything
-      .filter(path => /\.(ts|svelte)$/.test(path) && !/\.test\.ts$|contract-suite\.ts$|^ui\/dist\//.test(path))
+      // tests may import anything, and so may what builds
+      .filter(
+        path =>
+          /\.(ts|svelte)$/.test(path) &&
+          !/\.test\.ts$|contract-suite\.ts$|^ui\/dist\/|^ui\/vite\.config\.ts$/.test(path),
+      )
   )
 }
 
 /** Everything that is wrong with the imports below `root`, one sentence each. */
 export function checkLayers(root: string): string[] {
-  const imports = ['server', 'ui']
+  const sources = ['server', 'ui', 'electron']
     .flatMap(folder => listSources(root, folder))
-    .flatMap(path => readImports(path, readFileSync(join(root, path), 'utf8'), root))
+    .map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+  const imports = sources.flatMap(({ path, text }) => readImports(path, text, root))
   return [
-    ...imports.map(judge).filter(problem => problem !== undefined),
+    ...[...imports.map(judge), ...sources.map(({ path, text }) => judgePackages(path, text))].filter(
+      problem => problem !== undefined,
+    ),
     ...findCycles(imports).map(cycle => `A circle of imports: ${cycle}. Move what they share down.`),
   ]
 }

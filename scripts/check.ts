@@ -18,6 +18,7 @@ const CHECKS: readonly (readonly [name: string, args: readonly string[]])[] = [
       join(ROOT, '.cache', 'types'),
     ],
   ],
+  ['desktop types', [tool('typescript', 'bin', 'tsc'), '-p', join(ROOT, 'electron'), '--noEmit']],
   [
     'console types',
     [

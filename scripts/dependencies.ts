@@ -40,13 +40,20 @@ const PURPOSES: Readonly<Record<string, string>> = {
   '@cyclonedx/cyclonedx-library': 'schemas that bills of materials are checked against',
   '@fontsource-variable/inter': 'typeface of the console',
   '@fontsource-variable/jetbrains-mono': 'typeface of the console, for names and digests',
+  '@wuchale/svelte': 'takes the texts out of the screens, for the catalogue of German',
   '@sveltejs/vite-plugin-svelte': 'Svelte in the build of the console',
   'ajv': 'checks answers and bills of materials against their JSON Schema',
   'ajv-formats': 'formats of JSON Schema',
   'ajv-formats-draft2019': 'formats of JSON Schema',
+  'bonjour-service': 'finds appliances in the network of the desktop program',
+  'electron':
+    'the desktop program; its binary is fetched when the program is first started or packaged, never by npm ci',
+  'electron-builder': 'packages the desktop program',
   'eslint': 'lint',
   'eslint-plugin-svelte': 'lint of the console',
+  'keytar': "the system's keychain for the desktop program; the fork that is kept",
   'oidc-provider': 'an OpenID provider to log in with',
+  'pofile': 'reads the catalogue of German texts',
   'playwright-core': 'drives Chromium',
   'prettier': 'formatter',
   'prettier-plugin-svelte': 'formatter of the console',
@@ -57,10 +64,11 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'typescript-eslint': 'lint of TypeScript',
   'vite': 'builds the console and the bundle',
   'vitest': 'runs the tests',
+  'wuchale': 'texts of the console in two languages: plain English in the source, German from a catalogue',
 }
 
 /** All of them allow commercial use. MPL and LGPL ask for the source of a changed library. */
-export const ALLOWED_LICENCES: ReadonlySet<string> = new Set([
+const ALLOWED_LICENCES: ReadonlySet<string> = new Set([
   '0BSD',
   'Apache-2.0',
   'BSD-2-Clause',
@@ -73,8 +81,18 @@ export const ALLOWED_LICENCES: ReadonlySet<string> = new Set([
   'MIT-0',
   'MPL-2.0',
   'OFL-1.1',
+  'Python-2.0',
   'Unlicense',
+  'WTFPL',
 ])
+
+/** True where one of the licences that a package offers is allowed: `(MIT OR CC0-1.0)`. */
+export function isAllowed(licence: string): boolean {
+  return licence
+    .replace(/^\((.*)\)$/, '$1')
+    .split(' OR ')
+    .some(one => ALLOWED_LICENCES.has(one))
+}
 
 /** What is read of `package.json` and of `package-lock.json`. */
 export interface Manifest {

@@ -42,11 +42,15 @@ function brokenIn(module) {
   ]
 }
 
+/** The file that an error belongs to: named by vitest, or by what says which file a process died of. */
+const pathOf = error =>
+  error.VITEST_TEST_PATH ?? /while running test file (.+)$/m.exec(error.cause?.message ?? error.message ?? '')?.[1]
+
 /** A reporter for vitest; writes its report to the file that TEST_REPORT names. */
 export default class Report {
   onTestRunEnd(modules, unhandled) {
     const stray = unhandled.map(error => {
-      const module = modules.find(({ moduleId }) => moduleId === error.VITEST_TEST_PATH)
+      const module = modules.find(({ moduleId }) => moduleId === pathOf(error))
       return {
         project: module?.project.name,
         file: module?.relativeModuleId,

@@ -7,9 +7,15 @@ import { join } from 'node:path'
 import { buildUiIfNeeded, installIfNeeded, ROOT } from './prepare.mjs'
 import { runNode } from './with-node.mjs'
 
-const PROJECTS = ['unit', 'db', 'tools', 'api', 'daemon', 'clients', 'ui']
-// tests that use the database run once more on Debian's PostgreSQL
-const ASK_DATABASE = ['db', 'api']
+const PROJECTS = ['unit', 'db', 'tools', 'api', 'daemon', 'clients', 'desktop', 'ui']
+// boots whole machines: after the others, which would wait for it
+const MACHINES = 'appliance'
+// starts a finished image under QEMU: only where `npm run appliance -- test` asks for it
+const IMAGE = 'qemu'
+// What runs once more on Debian's PostgreSQL: the tests of the SQL itself. Those of the API take a quarter of an hour,
+// and do so only where they are asked for by name.
+const AGAIN = ['db']
+const AGAIN_BY_NAME = ['db', 'api']
 
 function isDebianPackageInstalled(name) {
   const found = spawnSync('dpkg-query', ['-W', '-f', '${Status}', name], { encoding: 'utf8' })
@@ -128,18 +134,23 @@ function tellSkipped(runs, missing) {
 
 async function main() {
   const words = process.argv.slice(2)
-  const projects = words.filter(word => PROJECTS.includes(word))
-  const rest = words.filter(word => !PROJECTS.includes(word))
-  const chosen = projects.length === 0 ? PROJECTS : projects
+  const projects = words.filter(word => [...PROJECTS, MACHINES, IMAGE].includes(word))
+  const rest = words.filter(word => !projects.includes(word))
+  const chosen = projects.length === 0 ? [...PROJECTS, MACHINES] : projects
+  const others = chosen.filter(project => project !== MACHINES && project !== IMAGE)
   if (!installIfNeeded()) return { passed: 0, failed: 1, skipped: 0 }
   const missing = chosen.every(project => project === 'unit') ? [] : installDebianPackages()
   const isBuilt = await buildUiIfNeeded()
   const folder = mkdtempSync(join(tmpdir(), 'gh-report-'))
   try {
-    const runs = [
-      await runTests('embedded PostgreSQL', [...chosen.flatMap(project => ['--project', project]), ...rest], folder),
-    ]
-    const again = chosen.filter(project => ASK_DATABASE.includes(project))
+    const runs = []
+    if (others.length > 0)
+      runs.push(
+        await runTests('embedded PostgreSQL', [...others.flatMap(project => ['--project', project]), ...rest], folder),
+      )
+    if (chosen.includes(MACHINES)) runs.push(await runTests('whole machines', ['--project', MACHINES, ...rest], folder))
+    if (chosen.includes(IMAGE)) runs.push(await runTests('a finished image', ['--project', IMAGE, ...rest], folder))
+    const again = projects.length === 0 ? AGAIN : projects.filter(project => AGAIN_BY_NAME.includes(project))
     if (again.length > 0 && hasDebianPostgres()) {
       runs.push(
         await runTests('Debian PostgreSQL', [...again.flatMap(project => ['--project', project]), ...rest], folder, {

@@ -64,9 +64,12 @@ async function everything(token: string): Promise<string> {
     '/dashboard/summary',
     '/dashboard/stats',
     '/dashboard/stats/enriched',
+    '/dashboard/gate',
     '/dashboard/history',
     '/security/vulnerabilities',
     '/security/packages-posture',
+    '/security/findings-history',
+    '/security/findings-history?distribution=noble',
     '/security/packages',
     '/security/review-queue',
     '/security/report',
@@ -287,6 +290,80 @@ describe('a distribution that not everybody may see', () => {
     expect((await it.call('GET', '/access/groups', { token: admin })).body).toEqual({
       groups: [{ name: 'desk', members: ['rita', 'temp (deleted)'] }],
     })
+  })
+
+  test('is seen by a user through role, name or group, and each of these is told', async () => {
+    const of = async (name: string) => {
+      const { body } = await it.call<{ groups: string[]; distributions: { codename: string; by: object[] }[] }>(
+        'GET',
+        `/access/people/${name}`,
+        { token: admin },
+      )
+      const { codename: _, ...noble } = body.distributions.find(one => one.codename === 'noble') ?? { by: [] }
+      return { groups: body.groups, noble }
+    }
+    const noble = {
+      ...{ format: 'deb', label: 'Ubuntu 24.04 LTS', private: true, named: false, open: false },
+      rule: { roles: ['maintainer'], groups: ['desk'], other_users: 0 },
+    }
+    expect(await of('rita')).toEqual({
+      groups: ['desk'],
+      noble: { ...noble, sees: true, by: [{ kind: 'group', name: 'desk' }] },
+    })
+    expect(await of('mona')).toEqual({
+      groups: [],
+      noble: { ...noble, sees: true, by: [{ kind: 'role', name: 'maintainer' }] },
+    })
+    expect(await of('gast')).toEqual({ groups: [], noble: { ...noble, sees: false, by: [] } })
+    expect((await of('admin')).noble).toMatchObject({ sees: true, by: [{ kind: 'admin' }] })
+
+    const put = (name: string, body: object) =>
+      it.call<{ distributions: { codename: string; by: object[] }[] }>('PUT', `/access/people/${name}`, {
+        token: admin,
+        body,
+      })
+    const changed = await put('gast', { distributions: ['noble'], groups: ['desk'] })
+    expect(changed.body.distributions.find(one => one.codename === 'noble')?.by).toEqual([
+      { kind: 'user' },
+      { kind: 'group', name: 'desk' },
+    ])
+    expect((await it.call('GET', '/artifacts/secretpkg', { token: tokenOf('gast') })).status).toBe(200)
+    const lines = await it.call<{ items: { detail: string }[] }>('GET', '/artifacts/audit/logs?action=ACCESS_CHANGE', {
+      token: admin,
+    })
+    expect(
+      lines.body.items
+        .slice(0, 2)
+        .map(({ detail }) => detail)
+        .sort(),
+    ).toEqual([
+      expect.stringMatching(/^Only for roles maintainer; users gast; groups desk.*Added: user gast\.$/) as string,
+      expect.stringMatching(/^The group desk has .*gast\. Added: gast\.$/) as string,
+    ])
+    // what is not sent stays
+    expect((await put('gast', { groups: [] })).body.distributions.find(one => one.codename === 'noble')?.by).toEqual([
+      { kind: 'user' },
+    ])
+    await put('gast', { distributions: [] })
+    expect((await it.call('GET', '/artifacts/secretpkg', { token: tokenOf('gast') })).status).toBe(404)
+  })
+
+  test('is neither closed to everybody nor opened to everybody by a change of one user', async () => {
+    const put = async (name: string, body: object) => {
+      const answer = await it.call('PUT', `/access/people/${name}`, { token: admin, body })
+      return [answer.status, answer.body.code]
+    }
+    const before = (await it.call('GET', '/access/distributions', { token: admin })).text
+    expect(await put('gast', { distributions: ['jammy'] })).toEqual([409, 'rule_is_open'])
+    expect(await put('gast', { distributions: ['never'] })).toEqual([404, 'distribution_not_found'])
+    expect(await put('gast', { groups: ['never'] })).toEqual([404, 'group_not_found'])
+    expect(await put('never', { groups: [] })).toEqual([404, 'user_not_found'])
+    expect((await it.call('GET', '/access/distributions', { token: admin })).text).toBe(before)
+    await it.call('PUT', '/access/distributions/bookworm', { token: admin, body: { users: ['gast'] } })
+    expect(await put('gast', { distributions: [], groups: ['desk'] })).toEqual([409, 'rule_would_open'])
+    // the refusal left the group as it was, too
+    expect((await it.call('GET', '/access/people/gast', { token: admin })).body).toMatchObject({ groups: [] })
+    await it.call('PUT', '/access/distributions/bookworm', { token: admin, body: { users: ['temp (deleted)'] } })
   })
 
   test('has the rule that was put last, whole; the audit log says who came and who went, and nothing of what changed nothing', async () => {

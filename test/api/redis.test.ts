@@ -47,6 +47,7 @@ describe.skipIf(missing.length > 0)(
         ok: false,
         backend: 'redis',
         error: expect.stringMatching(/^Redis /) as string,
+        effect: 'Replicas count limits and pass events on by way of the database, which is slower.',
         remedy: expect.any(String) as string,
       })
       expect(await me(admin)).toBe(200)

@@ -391,6 +391,12 @@ describe('what touches one version in one distribution', () => {
     expect(await ask('POST', '/security/packages/later/1.0/rescan')).toMatchObject({
       body: { status: 'pending_review', new: ['CVE-2026-5555'] },
     })
+    // each of them was a job, for the log and for whoever looks at what runs
+    expect((await ask('GET', '/jobs?kind=rescan')).body).toMatchObject({
+      items: expect.arrayContaining([
+        expect.objectContaining({ target: 'later 1.0', status: 'done', done_count: 1, total: 1, error: null }),
+      ]) as unknown,
+    })
   })
 })
 

@@ -6,6 +6,7 @@ import { api } from '../../server/api.ts'
 import type { Row } from '../../server/core/contract.ts'
 import { SETTINGS } from '../../server/settings/schema.ts'
 import { ADMIN, nextAddress, startDaemon, type Daemon } from '../support/daemon.ts'
+import { startFakeMachine, type FakeMachine } from '../support/fake-machine.ts'
 import { buildDeb } from '../support/packages.ts'
 import { untar } from '../support/untar.ts'
 
@@ -34,6 +35,7 @@ const env = {
 }
 
 let daemon: Daemon
+let machine: FakeMachine
 let token: string
 /** What an answer gave out as it had to: it may be in no log, and in no other answer. */
 const issued = new Map<string, string>()
@@ -59,7 +61,8 @@ async function listen(path: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  daemon = await startDaemon({ env })
+  machine = await startFakeMachine()
+  daemon = await startDaemon({ env: { ...env, ...machine.env } })
   planted.set('password of the admin', ADMIN.password)
   await daemon.call('POST', '/setup/', { body: { admin_username: ADMIN.username, admin_password: ADMIN.password } })
   token = await login()
@@ -70,6 +73,7 @@ beforeAll(async () => {
 afterAll(async () => {
   stop.abort()
   await daemon.close()
+  await machine.close()
 })
 
 interface Leaf {
@@ -111,6 +115,21 @@ test('secrets are in every place that takes one', async () => {
       email: 'a@b.example',
     },
   })
+  const pem = (what: string, word: string): string =>
+    `-----BEGIN ${what}-----\n${plant(`${what} of the machine`, word)}\n-----END ${what}-----\n`
+  expect(
+    await daemon.call('POST', '/machine/certificate', {
+      token,
+      body: { certificate: 'not a secret', key: pem('PRIVATE KEY', inBody('Key1')) },
+    }),
+  ).toMatchObject({ status: 200, body: { kind: 'company' } })
+  machine.refusal = 'The key is not that of the certificate.'
+  expect(
+    await daemon.call('POST', '/machine/certificate', {
+      token,
+      body: { certificate: 'not a secret', key: pem('EC PRIVATE KEY', inBody('Key2')) },
+    }),
+  ).toMatchObject({ status: 409, body: { code: 'machine_refused' } })
   const made = await daemon.call<Record<string, string>>('POST', '/auth/api-tokens', {
     token,
     body: { name: 'ci', role: 'reader' },

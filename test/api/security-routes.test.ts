@@ -128,8 +128,52 @@ describe('every route of the Security table answers in the shape of the contract
       expect(await daemon.call('PATCH', '/security/policy', { token, body })).toMatchObject({ status: 422 })
     expect((await get('/security/policy')).body).toMatchObject({ low: 'warn', critical: 'block' })
     expect((await get('/artifacts/audit/logs?action=SETTINGS_CHANGE')).body.items).toMatchObject([
-      { detail: 'cve_policy.low = warn, cve_policy.epss_threshold = 0.9.' },
+      { detail: expect.stringMatching(/^cve_policy\.low: \w+ → warn, cve_policy\.epss_threshold: [\d.]+ → 0\.9\.$/) },
     ])
+  })
+
+  test('a policy that contradicts itself is refused where the caller asks for that, and named where it does not', async () => {
+    const change = { medium: 'block' }
+    const sentence =
+      'The policy treats high more mildly than medium: review and block. The hardest action of all findings counts.'
+    for (const [path, body] of [
+      ['/security/policy', change],
+      ['/settings/', { cve_policy: change }],
+    ] as const)
+      expect(await daemon.call('PATCH', `${path}?confirm=false`, { token, body }), path).toMatchObject({
+        status: 409,
+        body: {
+          code: 'policy_contradiction',
+          detail: expect.stringContaining('Set high to block, or send confirm=true') as string,
+          facts: { contradictions: [{ worse: 'high', action: 'review', lesser: 'medium', lesser_action: 'block' }] },
+        },
+      })
+    const before = await get('/security/policy')
+    expect(before.body).toMatchObject({ medium: 'warn', warnings: [] })
+    // as they were read, they may be sent back
+    expect(
+      await daemon.call('PATCH', '/security/policy?confirm=false', { token, body: before.body as object }),
+    ).toMatchObject({ status: 200, body: before.body })
+    // clients that know nothing of it are not refused
+    expect(await daemon.call('PATCH', '/security/policy', { token, body: change })).toMatchObject({
+      status: 200,
+      body: { medium: 'block', warnings: [sentence] },
+    })
+    // what contradicted itself before is no reason to refuse something else
+    expect(
+      await daemon.call('PATCH', '/settings/?confirm=false', { token, body: { cve_policy: { sla_high_days: 31 } } }),
+    ).toMatchObject({ status: 200 })
+    expect(
+      await daemon.call('PATCH', '/security/policy?confirm=false', { token, body: { medium: 'warn' } }),
+    ).toMatchObject({ status: 200, body: { warnings: [] } })
+    expect(await daemon.call('PATCH', '/security/policy?confirm=true', { token, body: change })).toMatchObject({
+      status: 200,
+      body: { warnings: [sentence] },
+    })
+    await daemon.call('PATCH', '/settings/', {
+      token,
+      body: { cve_policy: { medium: 'warn', sla_high_days: 30 } },
+    })
   })
 
   test('jobs of the review are in the health report', async () => {

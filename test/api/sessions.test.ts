@@ -110,6 +110,48 @@ describe("one's own sessions", () => {
     expect(await listed(root)).toHaveLength(1)
   })
 
+  test('an admin sees those of one user, ends one or all, and the audit log names both', async () => {
+    await it.user('ada', 'reader')
+    const [first, second, third] = [await logIn('ada'), await logIn('ada'), await logIn('ada')]
+    const of = async (name: string) =>
+      (await ask('GET', `/auth/users/${name}/sessions`, root)).json().sessions as Record<string, unknown>[]
+    const newest = (await listed(third)).find(({ current }) => current)?.id as string
+    expect((await of('ada')).map(({ current, how }) => [current, how])).toEqual(
+      [1, 2, 3].map(() => [false, 'password']),
+    )
+    expect((await ask('DELETE', `/auth/users/ada/sessions/${newest}`, root)).status).toBe(200)
+    expect([await works(first), await works(second), await works(third)]).toEqual([200, 200, 401])
+    expect(said(await ask('DELETE', `/auth/users/ada/sessions/${newest}`, root))).toEqual([
+      404,
+      'user_session_not_found',
+    ])
+    const all = await ask('DELETE', '/auth/users/ada/sessions', root)
+    expect([all.status, all.json()]).toEqual([200, { message: '2 sessions of ada have ended.', ended: 2 }])
+    expect([await works(first), await works(second), await works(root)]).toEqual([401, 401, 200])
+    expect(await of('ada')).toEqual([])
+    expect((await it.audited('SESSION_END')).slice(0, 2).map(({ user, detail }) => [user, detail])).toEqual([
+      ['root', '2 sessions of ada, by an admin.'],
+      ['root', 'One of ada, by an admin.'],
+    ])
+    // one's own: the session that asks goes on
+    await logIn()
+    expect((await ask('DELETE', '/auth/users/root/sessions', root)).json().ended).toBe(1)
+    expect(await works(root)).toBe(200)
+    for (const [method, path] of [
+      ['GET', ''],
+      ['GET', '/sessions'],
+      ['DELETE', '/sessions'],
+      ['DELETE', '/sessions/x'],
+    ] as const)
+      expect(said(await ask(method, `/auth/users/nobody${path}`, root))).toEqual([404, 'user_not_found'])
+    expect((await ask('GET', '/auth/users/ada', root)).json()).toMatchObject({
+      username: 'ada',
+      role: 'reader',
+      mfa_enabled: false,
+      recovery_codes_remaining: 0,
+    })
+  })
+
   test.each(['nonsense', '../../x', '%00', `${'9'.repeat(3_000)}`])('%s is no session', async id => {
     expect([400, 404]).toContain((await ask('DELETE', `/auth/sessions/${encodeURIComponent(id)}`, root)).status)
     expect(await works(root)).toBe(200)

@@ -18,6 +18,7 @@ test('of twenty first admins at once, one is made', async () => {
     setup_done: false,
     needs_setup: true,
     token_required: false,
+    appliance: { name: '', environment: '', colour: 'ochre' },
     checked_at: expect.any(String),
   })
   const answers = await Promise.all(

@@ -82,6 +82,13 @@ async function addSource(
   if (distribution === HIDDEN) hiddenSource = Number(/"id":(\d+)/.exec(text)?.[1])
 }
 
+/** Settings whose values name a distribution: the audit log says what they were and are. */
+async function setFor(daemon: Daemon, token: string, codename: string): Promise<void> {
+  const base_of = `${codename}=none jammy=upstream`
+  const change = { resolve_uploads: { [codename]: true }, ...(codename === HIDDEN ? { base_of } : {}) }
+  expect((await daemon.call('PATCH', '/settings/', { token, body: { import: change } })).status).toBe(200)
+}
+
 async function makeWorld(isHidden: boolean): Promise<World> {
   const daemon = await startDaemon()
   const admin = await daemon.setupAdmin()
@@ -100,6 +107,7 @@ async function makeWorld(isHidden: boolean): Promise<World> {
   const open = await buildDeb({ name: 'open', version: '1.0', fields: { Depends: `${SECRET.name}, libc6` } })
   await daemon.upload(open, { token: admin, distribution: 'jammy' })
   await addMachine(daemon, admin, 'jammy', ['open'])
+  await setFor(daemon, admin, 'jammy')
   if (isHidden) {
     await daemon.call('POST', '/distributions/', { token: admin, body: { codename: HIDDEN, based_on: 'jammy' } })
     await daemon.call('PUT', `/access/distributions/${HIDDEN}`, {
@@ -108,6 +116,7 @@ async function makeWorld(isHidden: boolean): Promise<World> {
     })
     await daemon.call('POST', '/distributions/init', { token: admin, body: { codename: HIDDEN } })
     await addSource(daemon, admin, HIDDEN)
+    await setFor(daemon, admin, HIDDEN)
     // a name of its own, and a newer version of one that everybody sees
     for (const name of [SECRET.name, 'open']) {
       const bytes = await buildDeb({ name, version: SECRET.version })
@@ -142,6 +151,7 @@ const PATH_VALUES: Readonly<Record<string, readonly string[]>> = {
   name: ['open', SECRET.name],
   version: ['1.0', SECRET.version],
   codename: ['jammy', HIDDEN],
+  file_name: ['gatehouse-1.0.deb'],
   cve: ['CVE-2026-0001'],
   site: ['north'],
   username: ['admin'],
@@ -155,6 +165,7 @@ const QUERY_VALUES: Readonly<Record<string, readonly string[]>> = {
   package: [SECRET.name, 'open'],
   distribution: [HIDDEN, 'jammy'],
   with: ['focal', HIDDEN],
+  with_distribution: [HIDDEN, 'jammy'],
   version: [SECRET.version],
   v1: ['1.0', SECRET.version],
   v2: [SECRET.version, '1.0'],
@@ -163,15 +174,35 @@ const QUERY_VALUES: Readonly<Record<string, readonly string[]>> = {
   client_id: ['1', '2'],
 }
 
+/** Where a parameter means another thing than elsewhere. */
+const QUERY_OF: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'GET /artifacts/{name}/{version}/compare': { with: ['1.0', SECRET.version] },
+  'GET /artifacts/{name}/{version}/compare/files': { with: ['1.0', SECRET.version] },
+}
+/** Questions in which only one of two parameters names something hidden. */
+const MORE: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  ['compare', 'compare/files'].map(what => [
+    `GET /artifacts/{name}/{version}/${what}`,
+    [
+      `with=${SECRET.version}&with_distribution=${HIDDEN}`,
+      `with=${SECRET.version}&distribution=jammy`,
+      `with=1.0&with_distribution=${HIDDEN}`,
+      `with=${SECRET.version}&with_arch=amd64`,
+    ].map(query => `/artifacts/open/1.0/${what}?${query}`),
+  ]),
+)
+
 /** Routes whose answers differ between two services for reasons of their own; nothing hidden is in them either. */
 const DIFFERS: Readonly<Record<string, string>> = {
   'GET /auth/sessions': 'tells of the sessions of the caller',
   'GET /artifacts/audit/integrity': 'proves the whole log and names nothing in it: its lines are counted, not packages',
   'GET /distributions/{codename}/generations': 'how often a tree is published depends on the clock',
   'GET /disk': 'tells of the disk alone',
+  'GET /host/history': 'tells of the machine alone',
   'GET /health': 'tells of the disk and the process; its counts are compared below',
   'GET /jobs': 'what the clock does over all packages is listed only for who sees all of them',
   'GET /metrics': 'counts requests and memory; its counts of packages are compared below',
+  'GET /schedule': 'a job may run between the two questions',
 }
 /** Streams do not end; that nothing hidden is in them is told by access.test.ts. */
 const isStream = (row: Row): boolean => row.reply === 'events'
@@ -191,18 +222,20 @@ function expand(path: string): string[] {
 /** Everything that is asked of one route. */
 function questions(key: string, row: Row): string[] {
   const members = (row.query?.properties ?? {}) as Readonly<Record<string, unknown>>
+  const valuesOf = (name: string): readonly string[] => QUERY_OF[key]?.[name] ?? QUERY_VALUES[name] ?? []
   const required = ((row.query as { readonly required?: readonly string[] } | undefined)?.required ?? []).map(
-    name => [name, QUERY_VALUES[name]?.[0] ?? ''] as const,
+    name => [name, valuesOf(name)[0] ?? ''] as const,
   )
   const base = new URLSearchParams(required.map(([name, value]) => [name, value]))
   const queries = Object.keys(members).flatMap(name =>
-    (QUERY_VALUES[name] ?? []).map(value =>
+    valuesOf(name).map(value =>
       String(new URLSearchParams([...[...base].filter(([known]) => known !== name), [name, value]])),
     ),
   )
-  return expand(key.slice('GET '.length)).flatMap(path =>
+  const asked = expand(key.slice('GET '.length)).flatMap(path =>
     [String(base), ...queries].map(query => (query === '' ? path : `${path}?${query}`)),
   )
+  return [...asked, ...(MORE[key] ?? [])]
 }
 
 const asks = (path: string): boolean => path.includes(HIDDEN) || traces.some(trace => path.includes(trace))
@@ -213,15 +246,15 @@ function plain({ daemon }: World, text: string): string {
     text
       .replaceAll(daemon.url, 'URL')
       .replaceAll(daemon.root, 'ROOT')
-      .replace(/"(free_gb|used_pct|generation|duration_ms)":[\d.]+/g, 'NUMBER')
+      .replace(/"(free_gb|used_pct|generation|duration_ms|took_ms)":[\d.]+/g, 'NUMBER')
       .replace(/-----BEGIN[\s\S]*?-----END [^-]+-----/g, 'KEY')
       .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\b)/g, 'TIME')
       .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'ID')
       .replace(/\b([0-9A-F]{40}|[0-9a-f]{64})\b/g, 'DIGEST')
-      .replace(/"job_id":"\w+"/g, 'JOB')
+      .replace(/"(job_id|selection)":"\w+"/g, 'JOB')
       // a synchronisation may end before it is asked about
       .replace(/"already_running":(true|false)|"status":"(running|done)"/g, 'RUNNING')
-      .replace(/gatehouse-[\w-]+\.rsa\.pub|"prev":"[^"]*"|"id":"\d+"|198\.1[89]\.\d+\.\d+/g, 'ONE')
+      .replace(/gatehouse-[\w-]+\.rsa\.pub|"(?:prev|hash)":"[^"]*"|"id":"\d+"|198\.1[89]\.\d+\.\d+/g, 'ONE')
   )
 }
 
@@ -324,6 +357,12 @@ const SOURCE = { name: 'mine', type: 'apt', url: 'http://127.0.0.1:9/', suite: '
 
 /** Every writing route that somebody beside an admin may call, and what is asked of it. */
 const WRITES: Readonly<Record<string, readonly Wish[]>> = {
+  // kept as it was written, whether or not there is what it names
+  'POST /saved-filters': everywhere(dist =>
+    at('/saved-filters', { screen: 'packages', name: `of ${dist}`, query: { dist } }),
+  ),
+  'PATCH /saved-filters/{id}': everywhere(dist => at('/saved-filters/0badcafe', { query: { dist } })),
+  'DELETE /saved-filters/{id}': at('/saved-filters/0badcafe'),
   'DELETE /artifacts/{name}': [SECRET.name, 'open'].flatMap(name => at(`/artifacts/${name}?distribution=${HIDDEN}`)),
   'DELETE /artifacts/{name}/{version}': [SECRET.name, 'open'].flatMap(name => [
     ...at(`/artifacts/${name}/${SECRET.version}`),
@@ -443,6 +482,12 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
   'PATCH /import/mirror/sources/{source_id}': ['nowhere', `of-${HIDDEN}`].flatMap(id =>
     at(`/import/mirror/sources/${id}`, { newest: 1 }),
   ),
+  'POST /import/security-updates/run': at(
+    '/import/security-updates/run',
+    {},
+    { distribution: 'jammy' },
+    { distribution: HIDDEN },
+  ),
   'POST /import/mirror/start/{source_id}': ['nowhere', `of-${HIDDEN}`].flatMap(id => at(`/import/mirror/start/${id}`)),
   'POST /import/mirror/jobs/{id}/cancel': at('/import/mirror/jobs/0badcafe/cancel'),
   'POST /import/mirror/distributions/{codename}/freeze': everywhere(one =>
@@ -453,6 +498,17 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
   ),
   'POST /jobs/{id}/cancel': at('/jobs/0badcafe/cancel'),
   'POST /inventory/clients/{id}/scan': [...at('/inventory/clients/1/scan'), ...at('/inventory/clients/2/scan')],
+  'POST /security/review-queue/preview': at(
+    '/security/review-queue/preview',
+    { decision: 'approve', filter: {} },
+    { decision: 'approve', filter: { distribution: HIDDEN } },
+    { decision: 'reject', packages: [{ ...SECRET, distribution: HIDDEN, arch: 'amd64' }] },
+  ),
+  'POST /security/review-queue/decide': at('/security/review-queue/decide', {
+    decision: 'approve',
+    justification: 'Nobody kept this selection.',
+    selection: 'none',
+  }),
   'POST /upload/': UPLOADS('/upload/'),
   'POST /upload/batch': UPLOADS('/upload/batch'),
   'POST /upload/stream': UPLOADS('/upload/stream'),

@@ -1,13 +1,17 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ConfigFile, DockerSetup } from '../../server/core/client-setup.ts'
+import { apkProgram, createApkRoot } from '../support/apk.ts'
 import { createAptRoot, type AptRoot } from '../support/apt.ts'
 import { startDaemon, type Answer, type Daemon } from '../support/daemon.ts'
 import { createDnfRoot } from '../support/dnf.ts'
 import { buildDeb } from '../support/packages.ts'
 import { buildApk } from '../support/packages-apk.ts'
 import { buildRpm } from '../support/packages-rpm.ts'
-import { lacking } from '../support/tools.ts'
+import { lacking, run } from '../support/tools.ts'
+import { createZypperRoot } from '../support/zypper.ts'
 
 const CLOSED = ['noble', 'almalinux9', 'alpine3.20'] as const
 
@@ -131,11 +135,62 @@ describe('a private tree, path by path', () => {
   })
 })
 
+interface Setups {
+  readonly token_place: string | null
+  readonly fingerprints: readonly string[]
+  readonly clients: readonly {
+    readonly manager: string
+    readonly files: readonly ConfigFile[]
+    readonly check: string
+    readonly docker: DockerSetup
+  }[]
+}
+/** What the console shows for a client, with the token in its place: the lines of these tests. */
+async function shown(codename: string, manager: string, token: string) {
+  const { body, text } = await daemon.call<Setups>('GET', `/distributions/${codename}/setup`, { token: admin })
+  const place = body.token_place ?? ''
+  expect(place).toBe('YOUR_TOKEN')
+  const filled = JSON.parse(text.replaceAll(place, token)) as Setups
+  const client = filled.clients.find(one => one.manager === manager)
+  if (client === undefined) throw new Error(`no set-up for ${manager}`)
+  return { ...client, fingerprints: filled.fingerprints }
+}
+/** Writes the files as they are shown, below a root. */
+async function put(root: string, files: readonly ConfigFile[], adapt = (text: string): string => text): Promise<void> {
+  for (const { path, content, secret } of files) {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), adapt(content), { mode: secret === true ? 0o600 : 0o644 })
+  }
+}
+/** The command prints the fingerprint that the console shows, grouped as there. */
+async function expectFingerprint(command: string, [fingerprint = '']: readonly string[]): Promise<void> {
+  const { out, err } = await run('sh', ['-c', command])
+  expect(fingerprint).toMatch(/^[0-9A-Fa-f]{40,64}$/)
+  expect(out.replaceAll(' ', ''), err).toContain(fingerprint)
+  expect(out).toMatch(/([0-9A-Fa-f]{4} ){4}/)
+}
+/** The files that a Dockerfile writes by heredoc, and the one that it mounts. */
+const inImage = ({ lines, secret }: DockerSetup): ConfigFile[] => [
+  ...lines.flatMap(line => {
+    const [, path, content] = /^COPY <<'EOF' (\S+)\n([^]*)EOF$/.exec(line) ?? []
+    return path === undefined ? [] : [{ path, content: content ?? '' }]
+  }),
+  ...lines.flatMap(line => {
+    const [, path] = /--mount=type=secret,id=gatehouse,target=(\S+)/.exec(line) ?? []
+    return path === undefined || secret === null ? [] : [{ path, content: secret.content, secret: true as const }]
+  }),
+]
+
+test('an open tree is set up without a token', async () => {
+  const { body, text } = await daemon.call<Setups>('GET', '/distributions/jammy/setup', { token: admin })
+  expect([body.token_place, text.includes('auth.conf'), body.clients[0]?.docker.secret]).toEqual([null, false, null])
+})
+
 describe.skipIf(lacking('apt', 'dpkg', 'gpgv').length > 0)('apt-get (needs apt, gpgv)', () => {
   let apt: AptRoot
   afterAll(() => apt.close())
 
-  test('takes the token from auth.conf; without it, and once it is revoked, it gets nothing', async () => {
+  test('takes the token from the file that is shown; without it, and once it is revoked, it gets nothing', async () => {
     apt = await createAptRoot({
       source: `${daemon.url}/repos noble main`,
       key: await (await get('/repos/gpg.key')).text(),
@@ -143,8 +198,17 @@ describe.skipIf(lacking('apt', 'dpkg', 'gpgv').length > 0)('apt-get (needs apt, 
     const refused = await apt.update()
     expect([refused.code === 0, refused.err.includes('401')]).toEqual([false, true])
     const token = await tokenOf({ name: 'apt', role: 'reader', scopes: { distributions: ['noble'] } })
-    await writeFile(join(apt.folder, 'etc/apt/auth.conf'), `machine ${daemon.url}/repos login apt password ${token}\n`)
-    expect(await apt.update()).toMatchObject({ code: 0 })
+    const { files, docker, check, fingerprints } = await shown('noble', 'apt', token)
+    expect(inImage(docker)).toEqual(files)
+    expect(docker.lines.join('\n').includes(token)).toBe(false)
+    await rm(join(apt.folder, 'etc/apt/sources.list.d'), { recursive: true })
+    await rm(join(apt.folder, 'etc/apt/sources.list'), { force: true })
+    const keyring = join(apt.folder, 'etc/apt/keyrings/gatehouse.asc')
+    await put(apt.folder, files, text => text.replaceAll('/etc/apt/keyrings/gatehouse.asc', keyring))
+    await writeFile(keyring, await (await get('/repos/gpg.key')).text())
+    await expectFingerprint(check.replaceAll('/etc/apt/keyrings/gatehouse.asc', keyring), fingerprints)
+    const updated = await apt.update()
+    expect(updated.code, updated.err).toBe(0)
     expect((await apt.install('closed', 'shared')).code).toBe(0)
     expect([await apt.installedVersion('closed'), await apt.installedVersion('shared')]).toEqual(['1.0', '1.0'])
     const { body } = await daemon.call<{ tokens: { id: string; name: string }[] }>('GET', '/auth/api-tokens', {
@@ -157,21 +221,74 @@ describe.skipIf(lacking('apt', 'dpkg', 'gpgv').length > 0)('apt-get (needs apt, 
 })
 
 describe.skipIf(lacking('dnf', 'rpm').length > 0)('dnf (needs dnf, rpm)', () => {
-  test('takes the token from username and password of its repository', async () => {
+  test('takes the token from username and password of the file that is shown', async () => {
     const key = await (await get('/repos/gpg.key')).text()
     const baseurl = `${daemon.url}/repos/almalinux9/x86_64/`
+    const { files, docker, check, fingerprints } = await shown('almalinux9', 'dnf', tokens.machine)
+    expect(inImage(docker)).toEqual(files)
+    await expectFingerprint(check, fingerprints)
     const stranger = await createDnfRoot({ baseurl, key, signedPackages: false })
-    const dnf = await createDnfRoot({ baseurl, key, signedPackages: false })
+    const dnf = await createDnfRoot({ baseurl, key, signedPackages: false, repo: files[0]?.content ?? '' })
     try {
       expect((await stranger.refresh()).code).not.toBe(0)
-      const repo = `[gatehouse]\nname=gatehouse\nbaseurl=${baseurl}\nenabled=1\ngpgcheck=0\nrepo_gpgcheck=1\ngpgkey=file://${join(dnf.folder, 'key.asc')}\nmetadata_expire=0\nusername=machine\npassword=${tokens.machine}\n`
-      await writeFile(join(dnf.folder, 'repos.d/gatehouse.repo'), repo)
       const refreshed = await dnf.refresh()
       expect(refreshed.code, refreshed.err).toBe(0)
       const installed = await dnf.install('closed')
       expect(installed.code, installed.err + installed.out).toBe(0)
     } finally {
       await Promise.all([stranger.close(), dnf.close()])
+    }
+  })
+})
+
+describe.skipIf(lacking('zypper', 'rpm').length > 0)('zypper (needs zypper, rpm)', () => {
+  test('takes the token from the file of credentials that the address names', async () => {
+    const key = await (await get('/repos/gpg.key')).text()
+    const baseurl = `${daemon.url}/repos/almalinux9/x86_64/`
+    const { files, docker } = await shown('almalinux9', 'zypper', tokens.machine)
+    expect(inImage(docker)).toEqual(files)
+    const zypper = await createZypperRoot({ baseurl, key, signedPackages: false })
+    try {
+      expect((await zypper.refresh()).code).not.toBe(0)
+      await put(join(zypper.folder, 'root'), files)
+      const refreshed = await zypper.refresh()
+      expect(refreshed.code, refreshed.err + refreshed.out).toBe(0)
+      expect(await zypper.available()).toContain('closed-1.0-1.x86_64')
+    } finally {
+      await zypper.close()
+    }
+  })
+})
+
+test('the lines for apk carry the token in the address, and name a key whose fingerprint is shown', async () => {
+  const { files, docker, check, fingerprints } = await shown('alpine3.20', 'apk', tokens.machine)
+  const [address = ''] = (files[0]?.content ?? '').split('\n')
+  expect(docker.secret?.content).toBe(files[0]?.content)
+  // as its HTTP client sends it
+  const { username, password, origin, pathname } = new URL(address)
+  const answer = await fetch(`${origin}${pathname}/x86_64/APKINDEX.tar.gz`, {
+    headers: { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` },
+  })
+  expect(answer.status).toBe(200)
+  const folder = await mkdtemp(join(tmpdir(), 'gh-key-'))
+  const [, name = ''] = /\/etc\/apk\/keys\/(\S+)/.exec(check) ?? []
+  await writeFile(join(folder, name), await (await get(`/apk/${name}`)).text())
+  await expectFingerprint(check.replaceAll('/etc/apk/keys', folder), fingerprints)
+  await rm(folder, { recursive: true })
+})
+
+describe.skipIf(apkProgram === undefined)('apk (needs apk)', () => {
+  test('installs with the address that is shown', async () => {
+    const { files, check } = await shown('alpine3.20', 'apk', tokens.machine)
+    const [, name = ''] = /\/etc\/apk\/keys\/(\S+)/.exec(check) ?? []
+    const keys = { [name]: await (await get(`/apk/${name}`)).text() }
+    const repository = (files[0]?.content ?? '').trimEnd()
+    const root = await createApkRoot({ repository, keys })
+    try {
+      const added = await root.apk('add', '--no-scripts', 'closed')
+      expect(added.code, added.err + added.out).toBe(0)
+    } finally {
+      await root.close()
     }
   })
 })

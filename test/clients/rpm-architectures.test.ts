@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { TOKEN_PLACE } from '../../server/core/client-setup.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { createDnfRoot, fetchDnfPlugins, type DnfOptions, type DnfRoot, type RpmClient } from '../support/dnf.ts'
 import { buildRpm } from '../support/packages-rpm.ts'
@@ -237,17 +238,17 @@ describe.skipIf(lacks.length > 0)('rpm trees of two architectures (needs dnf, zy
     const stranger = await dnf('acme', 'aarch64')
     expect((await stranger.refresh()).code).not.toBe(0)
     expect(await stranger.available()).toEqual([])
-    const withToken = (repo: string): string =>
-      repo.replaceAll('enabled=', `username=machine\npassword=${mine}\nenabled=`)
-    const guest = await dnf('acme', 'aarch64', { repo: withToken(await repoFile('acme', 'dnf')) })
+    const guest = await dnf('acme', 'aarch64', { repo: (await repoFile('acme', 'dnf')).replaceAll(TOKEN_PLACE, mine) })
     expect(await guest.install('--enablerepo=gatehouse-debuginfo', 'tool', 'tool-debuginfo')).toMatchObject({ code: 0 })
 
     const refused = await (await zypper('acme', 'aarch64')).refresh()
     expect(refused.code).not.toBe(0)
     const one = await zypper('acme', 'aarch64')
     const file = join(one.folder, 'root/etc/zypp/repos.d/gatehouse.repo')
+    // the token in the address, as older machines have it, instead of the file of credentials
     const address = `${daemon.url.replace('://', `://machine:${mine}@`)}/repos/acme/`
-    await writeFile(file, (await repoFile('acme', 'zypper')).replaceAll(`${daemon.url}/repos/acme/`, address))
+    const shown = (await repoFile('acme', 'zypper')).replaceAll('?credentials=gatehouse', '')
+    await writeFile(file, shown.replaceAll(`${daemon.url}/repos/acme/`, address))
     const installed = await one.install('tool')
     expect(installed, installed.out + installed.err).toMatchObject({ code: 0 })
   })

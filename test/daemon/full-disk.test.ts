@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDb } from '../../server/db/db.ts'
@@ -12,23 +11,13 @@ import { createDiskWatch } from '../../server/features/disk/watch.ts'
 import { layoutOf } from '../support/repositories.ts'
 import { startDaemon, type Answer, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
-import { run } from '../support/tools.ts'
+import { mountSmallDisk, unmountSmallDisk } from '../support/small-disk.ts'
 
 const MB = 1024 ** 2
 const GB = 1024 ** 3
 const clock = { now: () => new Date() }
 
-/** A disk of its own, of 640 MB; undefined where this process may not mount one. */
-async function mountSmallDisk(): Promise<string | undefined> {
-  const folder = await mkdtemp(join(tmpdir(), 'gh-full-'))
-  const { code } = await run('mount', ['-t', 'tmpfs', '-o', 'size=640m', 'gatehouse', folder], {}).catch(() => ({
-    code: 1,
-  }))
-  if (code === 0) return folder
-  await rm(folder, { recursive: true })
-  return undefined
-}
-const disk = process.getuid?.() === 0 ? await mountSmallDisk() : undefined
+const disk = await mountSmallDisk(640)
 
 describe.skipIf(disk === undefined)(
   'a disk that is full, with the database on it (needs to be root, and mount)',
@@ -75,8 +64,7 @@ describe.skipIf(disk === undefined)(
     }, 120_000)
     afterAll(async () => {
       await it.close()
-      await run('umount', ['-l', root], {})
-      await rm(root, { recursive: true, force: true })
+      await unmountSmallDisk(root)
     })
 
     test('uploads stop, the reserve frees room, deletion works without any, and the reserve is made again', async () => {

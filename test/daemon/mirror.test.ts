@@ -150,7 +150,7 @@ describe('a mirrored source', () => {
     upstream.serve(join(folder, 'second'))
     upstream.forget()
     const compared = await call<{ difference: object }>('GET', '/import/mirror/distributions/bookworm/compare')
-    expect(compared.body.difference).toEqual({ new: 0, newer: 0, older: 0, gone: 0 })
+    expect(compared.body.difference).toEqual({ new: 0, newer: 0, older: 0, changed: 0, gone: 0 })
     const brought = await run()
     expect(brought).toMatchObject({ end: 'complete', added: 2, skipped: 0, gone_count: 1 })
     expect(brought.gone).toMatchObject([{ name: 'part11', version: '1.0' }])
@@ -171,7 +171,7 @@ describe('a mirrored source', () => {
     const compared = await call<{ difference: object; packages: object[] }>('GET', `${path}/compare`)
     expect(compared.body).toMatchObject({
       frozen: { reason: 'the release' },
-      difference: { new: 1, newer: 0, older: 0, gone: 1 },
+      difference: { new: 1, newer: 0, older: 0, changed: 0, gone: 1 },
       packages: [
         { name: 'game', version: '1.0', here: null, standing: 'new' },
         { name: 'part11', version: '1.0', here: '1.0', standing: 'gone' },

@@ -131,6 +131,70 @@ describe('three replicas on one database and one root', () => {
       status: 'ok',
       manifests: acknowledged.length,
     })
+    expect(await passive?.call('POST', '/security/packages/pack0/1.0/rescan', { token })).toMatchObject({
+      status: 200,
+      body: { name: 'pack0', previous_status: 'published' },
+    })
+    interface Schedule {
+      readonly is_leader: boolean
+      readonly jobs: readonly { readonly id: string; readonly next_run: string | null }[]
+    }
+    const [leads, follows] = await Promise.all(
+      [one, passive ?? one].map(async each => (await each.call<Schedule>('GET', '/schedule', { token })).body),
+    )
+    expect([leads?.is_leader, follows?.is_leader]).toEqual([true, false])
+    expect(follows?.jobs).toEqual(leads?.jobs)
+  })
+
+  test('limits are those of one service, whichever replica is asked', async () => {
+    const body = { username: 'nobody', password: 'x' }
+    const statuses: number[] = []
+    for (let n = 0; n < 15; n++)
+      statuses.push(
+        ((await replicas[n % 3]?.call('POST', '/auth/token', { body, ip: '198.51.100.7' })) ?? { status: 0 }).status,
+      )
+    expect(statuses).toEqual([...Array<number>(10).fill(401), ...Array<number>(5).fill(429)])
+  })
+
+  /** Reads live events of one replica until one is about the package. @returns its id */
+  async function eventOf(by: Daemon, name: string, lastId = '', opened: () => void = () => undefined): Promise<string> {
+    const stop = new AbortController()
+    const answer = await fetch(`${by.url}/api/v1/dashboard/events`, {
+      headers: { Authorization: `Bearer ${token}`, ...(lastId === '' ? {} : { 'Last-Event-ID': lastId }) },
+      signal: stop.signal,
+    })
+    let text = ''
+    let id = ''
+    for await (const chunk of answer.body ?? []) {
+      text += new TextDecoder().decode(chunk)
+      if (text.includes('hello')) opened()
+      const blocks = text.split('\n\n')
+      text = blocks.pop() ?? ''
+      const found = blocks.find(block => block.includes(`"${name}"`))
+      if (found === undefined) continue
+      id = /^id: ?(.+)$/m.exec(found)?.[1] ?? ''
+      break
+    }
+    stop.abort()
+    return id
+  }
+
+  test('a live stream has what happens on every replica, and goes on with its last id on another one when the leader is killed', async () => {
+    const one = await leader()
+    const [two, three] = others(one) as [Daemon, Daemon]
+    const opened = Promise.withResolvers<undefined>()
+    const seen = eventOf(one, `pack${number}`, '', () => opened.resolve(undefined))
+    await opened.promise
+    await upload(two)
+    const lastId = await seen
+    expect(lastId).not.toBe('')
+    await one.kill9()
+    await leader([two, three])
+    const missed = `pack${number}`
+    await upload(two)
+    expect(await eventOf(three, missed, lastId)).not.toBe('')
+    await one.restart()
+    await leader()
   })
 
   test.each(Array.from({ length: ROUNDS }, (_, n) => n + 1))(

@@ -59,6 +59,9 @@ describe('a backup restored into a running service', () => {
   let daemon: Daemon
   let token: string
   let archive: string
+  /** API tokens that the backup has: one is revoked after it. */
+  let revoked: string
+  let kept: string
 
   const served = async (): Promise<string[]> => {
     const { text } = await daemon.call('GET', PACKAGES)
@@ -97,8 +100,19 @@ describe('a backup restored into a running service', () => {
     await daemon.call('POST', '/distributions/init', { token, body: { codename: 'jammy' } })
     for (const name of ['one', 'two']) await upload(name)
     await daemon.call('PATCH', '/settings/', { token, body: { backup: { passphrase: PASSPHRASE } } })
+    const make = async (name: string) =>
+      (
+        await daemon.call<{ id: string; token: string }>('POST', '/auth/api-tokens', {
+          token,
+          body: { name, role: 'reader' },
+        })
+      ).body
+    const going = await make('revoked')
+    revoked = going.token
+    kept = (await make('kept')).token
     archive = (await daemon.call<{ file_name: string }>('POST', '/backup/', { token })).body.file_name
     await upload('three')
+    expect((await daemon.call('DELETE', `/auth/api-tokens/${going.id}`, { token })).status).toBe(200)
   })
   afterAll(() => daemon.close())
 
@@ -130,6 +144,7 @@ describe('a backup restored into a running service', () => {
   })
 
   test('serves its trees meanwhile without a gap, then what was in the backup; and the audit log says so', async () => {
+    expect((await daemon.call('GET', '/upload/sample', { token })).body).toMatchObject({ offered: true })
     const client = watchTree(daemon, '/repos/pool/jammy/main/o/one/one_1.0_amd64.deb')
     const person = watchApi(daemon, token)
     expect(await restore()).toMatchObject({ status: 202, body: { status: 'accepted', job_id: expect.any(String) } })
@@ -143,14 +158,27 @@ describe('a backup restored into a running service', () => {
     const { asked, bad } = await client()
     expect(asked).toBeGreaterThan(20)
     expect(bad).toEqual([])
-    // then the session: accounts and keys are those of the backup, which has the same here
-    expect(await person()).toEqual(['200', '503 maintenance 5', '503 starting 5'])
+    // then the session: none of before goes on, for it may be one that was ended since the backup
+    expect(await person()).toEqual(['200', '401 bad_credential', '503 maintenance 5', '503 starting 5'])
+    expect((await daemon.call('GET', '/auth/me', { token: revoked })).status).toBe(401)
+    expect((await daemon.call('GET', '/auth/me', { token: kept })).status).toBe(200)
     const { body } = await daemon.call<{ items: { action: string; user: string }[] }>(
       'GET',
       '/artifacts/audit/logs?action=BACKUP_RESTORE',
       { token },
     )
     expect(body.items).toMatchObject([{ action: 'BACKUP_RESTORE', user: 'admin' }])
+    // the log goes on: the lines since the backup are in it, and the chain is whole
+    const since = await daemon.call<{ items: { action: string }[] }>(
+      'GET',
+      '/artifacts/audit/logs?action=TOKEN_REVOKE',
+      { token },
+    )
+    expect(since.body.items).toHaveLength(1)
+    expect((await daemon.call('GET', '/artifacts/audit/integrity', { token })).body).toMatchObject({
+      ok: true,
+      replaced: null,
+    })
     await vi.waitFor(
       async () => {
         const jobs = await daemon.call<{ items: { job_id: string; asked_by: string }[] }>('GET', '/jobs?kind=verify', {
@@ -165,6 +193,12 @@ describe('a backup restored into a running service', () => {
       },
       { timeout: 60_000, interval: 100 },
     )
+    // what clients get now is what the backup served: no sample is added to it
+    expect((await daemon.call('GET', '/upload/sample', { token })).body).toMatchObject({ offered: false })
+    expect(await daemon.call('POST', '/upload/sample', { token, body: { distribution: 'jammy' } })).toMatchObject({
+      status: 409,
+      body: { code: 'sample_after_restore' },
+    })
     await upload('four')
     expect(spawnSync(process.execPath, [CLI], { env: { ...process.env, REPOS_ROOT: daemon.root } }).status).toBe(0)
   })
@@ -209,6 +243,13 @@ describe('a backup restored into a running service', () => {
       interval: 50,
     })
     expect(await back()).toMatchObject({ undo: null })
+    const log = await daemon.call<{ items: { detail: string }[] }>(
+      'GET',
+      '/artifacts/audit/logs?action=BACKUP_RESTORE&sort=asc',
+      { token },
+    )
+    expect(log.body.items.map(({ detail }) => /This log went on/.test(detail))).toEqual([true, true])
+    expect((await daemon.call('GET', '/artifacts/audit/integrity', { token })).body).toMatchObject({ ok: true })
     await vi.waitFor(async () => expect(await served()).toEqual(['one', 'three', 'two']), { timeout: 30_000 })
     expect(await daemon.call('POST', '/backup/restore/undo', { token })).toMatchObject({
       status: 409,

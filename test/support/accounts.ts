@@ -103,6 +103,7 @@ export async function startAccounts(options: AccountOptions = {}): Promise<TestA
     audit,
     outbox,
     clock,
+    settings,
     setupToken,
     hashPassword,
     address: addressWith(settings),
@@ -110,6 +111,7 @@ export async function startAccounts(options: AccountOptions = {}): Promise<TestA
     antivirus: { status: async () => ({ id: 'clamav', ok: false, error: 'Nobody answers.' }) },
     vulnerability: [],
     secrets: stock.layout.secrets,
+    fetch: () => Promise.reject(new Error('nothing is fetched here')),
   })
   const app = await startApp({ authenticate, routes: [...routes, ...auth.routes, ...setup.routes] })
   return {

@@ -171,15 +171,18 @@ export interface Served {
   readonly component?: string
   /** Sent with every request, for trees that are private. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Fetches an address, where this process is not in its network. @throws where it is not answered with 200 */
+  readonly fetched?: (address: string) => Promise<Buffer>
 }
 
 /** Everything a client would fetch of one index of a distribution, checked. Needs the service at `url`. */
 export async function readServedApks(
   url: string,
   codename: string,
-  { arch = 'x86_64', component = 'main', headers = {} }: Served = {},
+  { arch = 'x86_64', component = 'main', headers = {}, fetched }: Served = {},
 ): Promise<ApkIndex> {
   const get = async (path: string): Promise<Buffer> => {
+    if (fetched !== undefined) return fetched(`${url}/apk/${path}`)
     const answer = await fetch(`${url}/apk/${path}`, { headers })
     if (answer.status !== 200) throw new Error(`${path} was answered ${answer.status}`)
     return Buffer.from(await answer.arrayBuffer())
@@ -215,18 +218,22 @@ export async function createApkRoot({
   repository,
   keys,
   arch = 'x86_64',
+  within = [],
 }: {
   /** One a line. */
   readonly repository: string
   readonly keys: Readonly<Record<string, string>>
   readonly arch?: string
+  /** Words in front of `apk`, such as `nsenter` into another network. */
+  readonly within?: readonly string[]
 }): Promise<ApkRoot> {
   const folder = await mkdtemp(join(tmpdir(), 'gh-apk-'))
   await mkdir(join(folder, 'etc/apk/keys'), { recursive: true })
   for (const [name, pem] of Object.entries(keys)) await writeFile(join(folder, 'etc/apk/keys', name), pem)
   await writeFile(join(folder, 'etc/apk/repositories'), `${repository}\n`)
+  const [program = 'apk', ...words] = [...within, apkProgram ?? 'apk']
   const apk = (...args: readonly string[]): Promise<Ran> =>
-    run(apkProgram ?? 'apk', ['--root', folder, '--arch', arch, '--no-cache', ...args])
+    run(program, [...words, '--root', folder, '--arch', arch, '--no-cache', ...args])
   const made = await apk('--initdb', '--no-network', 'add')
   if (made.code !== 0) throw new Error(`apk could not make a root: ${made.err}${made.out}`)
   return { folder, apk, close: () => rm(folder, { recursive: true, force: true }) }

@@ -16,6 +16,8 @@ export interface AptOptions {
   readonly key: Buffer | string
   /** Packages of this machine that the client has already, such as libc6: their status is copied, not their files. */
   readonly has?: readonly string[]
+  /** Words in front of `apt-get`, such as `nsenter` into another network. */
+  readonly within?: readonly string[]
 }
 
 /** A machine of its own as far as apt and dpkg know: its own lists, cache, status and root. */
@@ -69,6 +71,7 @@ export async function createAptRoot({
   foreign = [],
   key,
   has = [],
+  within = [],
 }: AptOptions): Promise<AptRoot> {
   const folder = await mkdtemp(join(tmpdir(), 'gh-apt-'))
   for (const path of FOLDERS) await mkdir(join(folder, path), { recursive: true })
@@ -105,7 +108,10 @@ Dpkg::Use-Pty "false";
 `,
   )
   const env = { APT_CONFIG: join(folder, 'apt.conf'), DEBIAN_FRONTEND: 'noninteractive', HOME: join(folder, 'home') }
-  const apt = (...args: readonly string[]): Promise<Ran> => run('apt-get', args, { env, cwd: folder })
+  const apt = (...args: readonly string[]): Promise<Ran> => {
+    const [command = '', ...rest] = [...within, 'apt-get', ...args]
+    return run(command, rest, { env, cwd: folder })
+  }
   return {
     folder,
     update: (...options) => apt('update', ...options),

@@ -57,6 +57,10 @@ export interface DnfOptions extends RpmClientOptions {
   readonly releasever?: string
   /** A folder with dnf's plugins; without it there are none. */
   readonly plugins?: string
+  /** Words in front of `dnf`, such as `nsenter` into another network. */
+  readonly within?: readonly string[]
+  /** The authority of its servers, a file, for an address with https. */
+  readonly authority?: string
 }
 
 /** A machine with dnf, and whatever else dnf can be asked. */
@@ -76,6 +80,8 @@ export async function createDnfRoot({
   arch = 'x86_64',
   releasever = '9',
   plugins,
+  within = [],
+  authority,
 }: DnfOptions): Promise<DnfRoot> {
   const folder = await rpmRoot('gh-dnf-')
   for (const name of ['cache', 'repos.d', 'log', 'persist', 'vars', 'home']) await mkdir(join(folder, name))
@@ -106,14 +112,16 @@ enabled=1
 gpgcheck=${signedPackages ? 1 : 0}
 repo_gpgcheck=1
 gpgkey=file://${keyFile}
-metadata_expire=0
+${authority === undefined ? '' : `sslcacert=${authority}\n`}metadata_expire=0
 `,
   )
   const env = { HOME: at('home'), ...(plugins === undefined ? {} : { PYTHONPATH: plugins }) }
+  const [program = 'dnf', ...words] = [...within, 'dnf']
   const dnf = (...args: readonly string[]): Promise<Ran> =>
     run(
-      'dnf',
+      program,
       [
+        ...words,
         '-c',
         at('dnf.conf'),
         `--installroot=${at('root')}`,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { compose } from '../../server/compose.ts'
+import { run } from '../../server/compose/run.ts'
 import type { Finding } from '../../server/core/findings.ts'
 import { readEnv } from '../../server/env.ts'
 import { EngineUnavailable, type VulnerabilityScanner } from '../../server/scanners/scanner.ts'
@@ -30,12 +30,15 @@ const engine: VulnerabilityScanner = {
   },
 }
 
-const service = await compose(readEnv(process.env, process.cwd()), {
-  uiFolder: join(import.meta.dirname, '..', '..', 'ui', 'dist'),
-  engines: { vulnerability: [engine] },
-})
-const { url } = await service.start()
-process.stdout.write(`Gatehouse is ready at ${url}\n`)
+const service = await run(
+  readEnv(process.env, process.cwd()),
+  { uiFolder: join(import.meta.dirname, '..', '..', 'ui', 'dist'), engines: { vulnerability: [engine] } },
+  error => {
+    process.stderr.write(`${String(error)}\n`)
+    process.exit(1)
+  },
+)
+process.stdout.write(`Gatehouse is ready at ${service.url}\n`)
 process.once('SIGTERM', () => {
   void service.stop().then(() => process.exit(0))
 })

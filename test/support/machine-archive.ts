@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { createReadStream, existsSync, readFileSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { get, type IncomingMessage } from 'node:http'
 import { get as getOverTls } from 'node:https'
 import * as openpgp from 'openpgp'
@@ -40,14 +41,26 @@ export async function machineKeys(): Promise<TrustedKeys | undefined> {
   return trustKeys({ openpgp: keys.map(key => key.armor()), rsa: new Map(), now: () => new Date() })
 }
 
+/** Reads below a folder on this machine as `fetchBelow` does below an address. */
+function readBelow(base: URL, log: (path: string, bytes: number) => void): FetchPath {
+  return async path => {
+    const file = new URL(path, base)
+    const size = (await stat(file).catch(() => undefined))?.size
+    if (size === undefined) return undefined
+    log(path, size)
+    return createReadStream(file)
+  }
+}
+
 const ask = (url: URL): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const headers = { 'accept-encoding': 'identity' }
     ;(url.protocol === 'https:' ? getOverTls : get)(url, { headers }, resolve).on('error', reject)
   })
 
-/** Fetches below an address, and notes every file that came. */
+/** Fetches below an address (`http:`, `https:` or `file:`), and notes every file that came. */
 export function fetchBelow(base: string, log: (path: string, bytes: number) => void): FetchPath {
+  if (base.startsWith('file:')) return readBelow(new URL(base), log)
   return async path => {
     let url = new URL(path.replaceAll('+', '%2b'), base)
     for (let hops = 0; ; hops++) {

@@ -244,3 +244,15 @@ export function createBrowser(headers: () => Record<string, string> = () => ({})
     },
   }
 }
+
+/** Settings that switch single sign-on with this provider on; its maintainers are maintainers here. */
+export const signInWith = ({ issuer }: Pick<TestProvider, 'issuer'>) => ({
+  enabled: true,
+  label: 'Sign in with Nordwerk',
+  issuer,
+  client_id: CLIENT.id,
+  client_secret: CLIENT.secret,
+  scopes: 'openid profile email groups',
+  group_maintainer: 'repo-maintainers',
+  default_role: 'none',
+})

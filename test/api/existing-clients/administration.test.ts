@@ -57,6 +57,7 @@ describe('setup', () => {
       setup_done: true,
       needs_setup: false,
       token_required: false,
+      appliance: { name: '', environment: '', colour: 'ochre' },
       checked_at: time,
     })
   })

@@ -107,7 +107,18 @@ export const toy: Format = {
     indexKey: 'openpgp',
     setups: ({ codename }, { url }) => {
       const line = `${url}/toys/${codename}/`
-      return [{ manager: 'toy', line, setup: [`toy add ${line}`], files: [], optional: [], refresh: 'toy refresh' }]
+      return [
+        {
+          manager: 'toy',
+          line,
+          setup: [`toy add ${line}`],
+          files: [],
+          optional: [],
+          check: '',
+          docker: { lines: [], secret: null, build: 'docker build .' },
+          refresh: 'toy refresh',
+        },
+      ]
     },
   },
 }

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
@@ -48,20 +51,73 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
     expect(await page.getByRole('listitem').filter({ hasText: 'an uppercase letter' }).getByLabel('Met:').count()).toBe(
       1,
     )
+    await page.getByRole('button', { name: 'Restore instead' }).click()
+    await page.getByText('npm run restore -- ARCHIVE').waitFor()
+    await page.getByRole('button', { name: 'Create and go to the backups' }).waitFor()
+    await page.getByRole('button', { name: 'Set up anew' }).click()
     const create = page.getByRole('button', { name: 'Create and continue' })
     expect(await create.getAttribute('aria-disabled')).toBe('true')
     await page.getByRole('textbox', { name: 'Password again' }).fill(PERSON.password)
     expect(await axeProblems(page)).toEqual([])
     await create.click()
 
+    await heading('Where do clients reach this server?').waitFor()
+    const address = page.getByLabel('Address', { exact: true })
+    expect(await address.inputValue()).toBe(daemon.url)
+    await address.fill('packages')
+    await page.getByText('It begins with https:// or http://.').first().waitFor()
+    await address.fill('http://127.0.0.1:9')
+    await page.getByRole('button', { name: 'Check and continue' }).click()
+    await page.getByText('Nobody answers there.').waitFor()
+    await address.fill(daemon.url)
+    await page.getByRole('button', { name: 'Check and continue' }).click()
+    await page.getByText('Only this machine reaches it.').waitFor()
+    expect([await page.getByText('Nobody answers there.').count(), await axeProblems(page)]).toEqual([0, []])
+    await page.getByRole('button', { name: 'Use it all the same' }).click()
+
     await heading('Which distributions do you serve?').waitFor()
     expect(await axeProblems(page)).toEqual([])
     expect(await page.getByRole('checkbox', { name: 'focal' }).isVisible()).toBe(false)
     await page.getByText('2 distributions past the end of life').click()
     await page.getByText('Ended 29 May 2025').waitFor()
+    await page.getByRole('checkbox', { name: 'Debian', exact: true }).check()
+    await page.getByRole('button', { name: 'Create 2 repositories' }).waitFor()
     await page.getByRole('checkbox', { name: 'jammy' }).check()
+    await page.getByRole('checkbox', { name: 'Debian', exact: true }).uncheck()
+    await page.getByLabel('Name in the key').fill('Nordwerk packages')
     await page.getByRole('button', { name: 'Create 1 repository' }).click()
-    await heading('Gatehouse is ready').waitFor({ timeout: 90_000 }) // a large prime is found when it is found
+
+    await heading('What the gate looks with').waitFor({ timeout: 90_000 }) // a large prime is found when it is found
+    await page.getByText('None are loaded: the gate cannot know of vulnerabilities').waitFor()
+    expect(await axeProblems(page)).toEqual([])
+    await page.getByRole('button', { name: 'Continue' }).click()
+
+    await heading('Where do backups go?').waitFor()
+    const directory = await mkdtemp(join(tmpdir(), 'gh-target-'))
+    await page.getByLabel('Directory', { exact: true }).fill(join(directory, 'missing'))
+    await page.getByLabel(/^Passphrase ?can be empty/).fill('Lantern-on-the-pier')
+    await page.getByRole('textbox', { name: 'Passphrase again' }).fill('Lantern-on-the-pier')
+    await page.getByRole('button', { name: 'Try it and continue' }).click()
+    await page.getByText('What you typed is saved').waitFor()
+    expect(await axeProblems(page)).toEqual([])
+    await page.getByLabel('Directory', { exact: true }).fill(directory)
+    await page.getByRole('button', { name: 'Try it and continue' }).click()
+
+    await heading(`A second factor for ${PERSON.name}`).waitFor()
+    await page.getByRole('textbox', { name: 'Code from the app' }).waitFor()
+    expect(await axeProblems(page)).toEqual([])
+    await page.getByRole('button', { name: 'Later' }).click()
+    await heading('Gatehouse is ready').waitFor()
+    await page.reload() // and goes on where it was
+    await heading('Gatehouse is ready').waitFor()
+    const summary = page.getByRole('complementary', { name: 'Summary' })
+    for (const said of [daemon.url, 'no second factor', '1 repository', 'none loaded', 'daily, encrypted'])
+      await summary.getByText(said).first().waitFor()
+    const { body } = await daemon.call('GET', '/settings/', { token: await token() })
+    expect(body).toMatchObject({ app_url: daemon.url, backup: { enabled: true, directory, passphrase: '***' } })
+    const { body: keys } = await daemon.call<{ keys: unknown[] }>('GET', '/settings/gpg', { token: await token() })
+    expect(keys.keys).toMatchObject([{ user_id: expect.stringContaining('Nordwerk packages') as string }])
+    await rm(directory, { recursive: true })
     const setup = await page.getByRole('region', { name: 'the client setup' }).textContent()
     for (const line of [`URIs: ${daemon.url}/repos`, 'Suites: jammy']) expect(setup).toContain(line)
     expect(await axeProblems(page)).toEqual([])
@@ -139,6 +195,41 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
     await page.getByText('notes.txt is no package').waitFor()
     await page.getByRole('alert').filter({ hasText: 'broken_1_amd64.deb is no package' }).waitFor()
     expect(await page.getByText('1 stopped').count()).toBe(1)
+
+    // 184 characters without a break stay in their box
+    const long = `broken${'-x'.repeat(83)}_1_amd64.deb`
+    await dropFiles(page, 'body', [{ name: long, bytes: Buffer.from('this is no package') }])
+    await page.getByRole('button', { name: `Show the gate for ${long}` }).click()
+    const box = page.getByRole('alert').filter({ hasText: long })
+    await box.waitFor()
+    expect(await box.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
+  })
+
+  test('a file that is dropped beside every drop zone leaves the console where it is', async () => {
+    const refused = (): Promise<boolean[]> =>
+      page.evaluate(() =>
+        ['dragover', 'drop'].map(type => {
+          const dataTransfer = new DataTransfer()
+          dataTransfer.items.add(new File(['<h1>Not the console</h1>'], 'page.html', { type: 'text/html' }))
+          return !document.body.dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer }))
+        }),
+      )
+    await page.getByLabel('User name').waitFor()
+    expect(await refused()).toEqual([true, true])
+    await signIn('#/engines') // where the window itself takes no packages
+    expect(await refused()).toEqual([true, true])
+    expect(new URL(page.url()).hash).toBe('#/engines')
+  })
+
+  test('a filter of the address that means nothing is named, left out, and taken away', async () => {
+    await signIn('#/vulnerabilities?epss=zzz&kev=1')
+    const said = page.getByText('The address asks for epss=zzz, which is not known. It is left out.')
+    await said.waitFor()
+    expect(await axeProblems(page)).toEqual([])
+    await page.getByRole('button', { name: 'Remove it: epss=zzz' }).click()
+    await said.waitFor({ state: 'detached' })
+    expect(new URL(page.url()).hash).toBe('#/vulnerabilities?kev=1')
+    expect(await heading('Vulnerabilities').evaluate(one => one === document.activeElement)).toBe(true)
   })
 
   /** The console may try by itself in between: then the button is gone. */
@@ -221,6 +312,16 @@ describe.skipIf(noBrowser !== undefined)('the console over the real daemon', () 
     await page.getByRole('button', { name: 'Revoke the token' }).click()
     await page.getByText('No API token yet').waitFor()
     expect((await daemon.call('GET', '/auth/me', { token: made })).status).toBe(401)
+  })
+
+  test('a screen whose code cannot be fetched says so, and opens once it can', async () => {
+    await page.route(/assets\/jobs-.*\.js/, route => route.abort('connectionreset'))
+    await signIn('#/jobs')
+    await page.getByText('This screen could not be fetched').waitFor()
+    expect(await axeProblems(page)).toEqual([])
+    await page.unroute(/assets\/jobs-.*\.js/)
+    await page.getByRole('button', { name: 'Reload the console' }).click()
+    await heading('Jobs').waitFor()
   })
 
   test('a reader sees every control, and why it is not theirs', async () => {

@@ -1,6 +1,7 @@
 import * as openpgp from 'openpgp'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { ADMIN } from '../support/daemon.ts'
 import { noBrowser } from './support/browser.ts'
 import { people } from './support/people.ts'
 
@@ -49,6 +50,96 @@ describe.skipIf(noBrowser !== undefined)('distributions of one’s own and the k
     await dialog().getByRole('button', { name: 'Remove' }).click()
     await row('acme').waitFor({ state: 'detached' })
     expect(await row('bookworm').count()).toBe(1)
+  })
+
+  test('the set-up of a client of a private tree makes a token of the least right, shown once and put into the lines', async () => {
+    const { daemon } = it
+    const admin = (await daemon.call<{ access_token: string }>('POST', '/auth/token', { body: { ...ADMIN } })).body
+      .access_token
+    await daemon.call('POST', '/distributions/init', { token: admin, body: { codename: 'noble' } })
+    await daemon.call('PUT', '/access/distributions/noble', {
+      token: admin,
+      body: { private: true, roles: ['maintainer'] },
+    })
+    await it.asAdmin('#/distributions')
+    await row('noble').getByRole('button', { name: 'Client setup' }).click()
+    const setup = dialog().getByRole('region', { name: 'the client setup' })
+    expect(await setup.textContent()).toContain('login gatehouse password YOUR_TOKEN')
+    const { body } = await daemon.call<{ fingerprints: string[] }>('GET', '/distributions/noble/setup', {
+      token: admin,
+    })
+    await dialog()
+      .getByText(body.fingerprints[0]?.replace(/(.{4})(?=.)/g, '$1 ') ?? 'no key')
+      .waitFor()
+    await it.isFine()
+    await dialog().getByRole('button', { name: 'Make a client token' }).click()
+    const token = (await dialog().getByRole('region', { name: 'the token' }).textContent()) ?? ''
+    expect(token).toMatch(/^svc_/)
+    expect(await setup.textContent()).toContain(`login gatehouse password ${token}`)
+    const { status } = await fetch(`${daemon.url}/repos/dists/noble/InRelease`, {
+      headers: { Authorization: `Basic ${Buffer.from(`gatehouse:${token}`).toString('base64')}` },
+    })
+    expect(status).toBe(200)
+    const made = await daemon.call<{ tokens: object[] }>('GET', '/auth/api-tokens', { token: admin })
+    expect(made.body.tokens).toEqual([
+      expect.objectContaining({
+        role: 'reader',
+        scopes: { distributions: ['noble'], upload_only: false, uploads_per_minute: null },
+      }),
+    ])
+    await dialog().getByLabel('As').selectOption('docker')
+    const lines = await dialog().getByRole('region', { name: 'the lines of the Dockerfile' }).textContent()
+    expect(lines).toContain('--mount=type=secret')
+    expect(lines).not.toContain(token)
+    await it.isFine()
+    await page.setViewportSize({ width: 420, height: 900 })
+    await it.isFine()
+  })
+
+  test('a signing key of one’s own replaces the one that is there, and it is said before what clients have to do', async () => {
+    const { daemon } = it
+    const token = (await daemon.call<{ access_token: string }>('POST', '/auth/token', { body: { ...ADMIN } })).body
+      .access_token
+    const fingerprints = async (): Promise<string[]> =>
+      (await daemon.call<{ keys: { fingerprint: string }[] }>('GET', '/settings/gpg', { token })).body.keys.map(
+        one => one.fingerprint,
+      )
+    await daemon.call('POST', '/distributions/init', { token, body: { codename: 'noble' } })
+    const before = await fingerprints()
+    const { privateKey } = await openpgp.generateKey({
+      userIDs: [{ name: 'Acme', email: 'repo@example.test' }],
+      format: 'object',
+    })
+    await it.asAdmin('#/distributions')
+    const card = page.locator('section.card', { has: page.getByRole('heading', { name: 'Signing key' }) })
+    await card.getByRole('button', { name: 'Take one in' }).click()
+    await dialog()
+      .getByText(/clients have until then to fetch the new public key/)
+      .waitFor()
+    const replace = dialog().getByRole('button', { name: 'Replace the key' })
+    expect(await replace.getAttribute('aria-disabled')).toBe('true')
+    const text = dialog().getByLabel('Private key', { exact: true })
+    await text.fill((await openpgp.encryptKey({ privateKey, passphrase: 'open it' })).armor())
+    await replace.click()
+    await dialog()
+      .getByText(/is protected by a passphrase/)
+      .waitFor()
+    expect(await fingerprints()).toEqual(before)
+    await it.isFine()
+    await dialog()
+      .getByLabel(/^Passphrase of the key/)
+      .fill('open it')
+    await replace.click()
+    await page.getByText('A new signing key signs from now on').waitFor()
+    const own = privateKey.getFingerprint().toUpperCase()
+    expect(await fingerprints()).toEqual([own, ...before])
+    await card.getByText(own.slice(-4)).first().waitFor()
+    const { body } = await daemon.call<{ items: { detail: string }[] }>(
+      'GET',
+      '/artifacts/audit/logs?action=GPG_IMPORT',
+      { token },
+    )
+    expect(body.items).toHaveLength(1)
   })
 
   test('the key of a developer is added by pasting it, refused when it is none, and removed', async () => {

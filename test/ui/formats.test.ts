@@ -57,11 +57,36 @@ describe.skipIf(noBrowser !== undefined)('the console has no list of formats', (
     await signInAt(page, `${daemon.url}/#/upload`)
     await dropFiles(page, 'body', [{ name: 'crane_1_amd64.deb', bytes }])
     await page.getByText('Choose where .deb packages go').waitFor()
+    // one that is not set up is asked for first: the upload would set it up
+    await page.getByLabel('Distribution for .deb').selectOption('noble')
+    const question = page.getByRole('dialog', { name: 'Upload into noble?' })
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('Choose where .deb packages go').waitFor()
     await page.getByLabel('Distribution for .deb').selectOption('acme, tools')
     const row = page.getByRole('row', { name: /crane_1/ })
     await row.getByText('acme, component tools').waitFor()
     await row.getByText('Published').waitFor()
     const index = `${daemon.url}/repos/dists/acme/tools/binary-amd64/Packages`
     await expect.poll(async () => (await fetch(index)).text(), { timeout: 20_000 }).toMatch(/^Package: crane$/m)
+  })
+
+  test('an upload that sets a distribution up was asked for, and is told; turned text of it is seen', async () => {
+    const fields = { Description: 'a picture \u202Egnp.exe' }
+    const bytes = await buildDeb({ name: 'stork', version: '1', fields })
+    await signInAt(page, `${daemon.url}/#/upload`)
+    await dropFiles(page, 'body', [{ name: 'stork_1_amd64.deb', bytes }])
+    const select = page.getByLabel('Distribution for .deb')
+    await select.selectOption('noble')
+    await page.getByRole('dialog', { name: 'Upload into noble?' }).getByRole('button', { name: 'Choose it' }).click()
+    await page
+      .getByRole('row', { name: /stork_1/ })
+      .getByText('Published')
+      .waitFor()
+    await select.locator('> option', { hasText: /^noble$/ }).waitFor({ state: 'attached' })
+    const { text } = await daemon.call('GET', '/artifacts/audit/logs?action=INIT_DISTS', { token })
+    expect(text).toContain('noble. Nobody had set it up: the first package that was published there did.')
+    await page.getByRole('link', { name: 'Open' }).click()
+    await page.getByText('a picture \\u202egnp.exe').first().waitFor()
+    expect(await page.locator('body').textContent()).not.toContain('\u202E')
   })
 })

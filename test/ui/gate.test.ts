@@ -43,8 +43,8 @@ describe.skipIf(noBrowser !== undefined)('the console at a guarded instance', ()
     expect(await axeProblems(page)).toEqual([])
     await page.getByLabel('Setup token').fill(SETUP_TOKEN)
     await page.getByRole('button', { name: 'Create and continue' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Which distributions do you serve?' }).waitFor()
-    await page.getByRole('button', { name: 'Later' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Where do clients reach this server?' }).waitFor()
+    await page.getByRole('button', { name: 'Go to the dashboard' }).click()
     await page.getByText('No repository is set up yet.').waitFor() // and the dashboard knows where to go on
     await daemon.call('POST', '/distributions/init', { token: await daemon.setupAdmin(), body: { codename: 'jammy' } })
   })
@@ -66,6 +66,35 @@ describe.skipIf(noBrowser !== undefined)('the console at a guarded instance', ()
       )
     },
   )
+
+  test.skipIf(!hasClamd)('a step that runs turns, and nothing moves for those who ask for less motion', async () => {
+    const moving = (): Promise<string[]> =>
+      page.evaluate(() =>
+        document
+          .getAnimations()
+          .filter(one => one.playState === 'running')
+          .map(one => (one instanceof CSSAnimation ? one.animationName : 'transition')),
+      )
+    const running = page.locator('.gate .r').first()
+    clamd?.pause()
+    try {
+      await upload('slow_1_amd64.deb', await buildDeb({ name: 'slow', version: '1' }))
+      await running.waitFor()
+      await expect.poll(moving).toEqual([])
+      await page.emulateMedia({ reducedMotion: 'no-preference' })
+      await expect.poll(moving).toContain('spin')
+      await page.goto(`${daemon.url}/#/dashboard`)
+      await page.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor()
+      await page.emulateMedia({ reducedMotion: 'reduce' })
+      await expect.poll(moving).toEqual([])
+      await page.goto(`${daemon.url}/#/upload`)
+      await running.waitFor()
+      await expect.poll(moving).toEqual([])
+    } finally {
+      clamd?.resume()
+    }
+    await page.getByText('1 published').or(page.getByText('1 held')).first().waitFor()
+  })
 
   test('a limit pauses the queue, counts down and goes on by itself', async () => {
     let asked = 0
@@ -89,6 +118,8 @@ describe.skipIf(noBrowser !== undefined)('the console at a guarded instance', ()
     )
     await upload('later_1_amd64.deb', await buildDeb({ name: 'later', version: '1' }))
     await page.getByText('Paused by the limit of 20 uploads a minute.').waitFor()
+    await page.getByText('1 file waits, which takes about a minute at this pace.').waitFor()
+    await page.getByRole('link', { name: 'Change the limit' }).waitFor()
     await page.getByText('1 published').or(page.getByText('1 held')).waitFor()
     expect(asked).toBe(2)
     expect(await page.getByText('Paused by the limit').count()).toBe(0)

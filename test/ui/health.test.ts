@@ -44,11 +44,17 @@ describe.skipIf(noBrowser !== undefined)('health in the console', () => {
   const card = (name: string | RegExp) => page.getByRole('region', { name })
   /** Answers with the real report, changed. */
   async function tell(change: (report: Report) => void, status = 200): Promise<void> {
-    const report = structuredClone(real)
+    const { timestamp: _, ...rest } = structuredClone(real)
+    const report = rest as Report
     change(report)
     await page.route(
       url => url.pathname === '/health',
-      (route: Route) => route.fulfill({ status, contentType: 'application/json', body: JSON.stringify(report) }),
+      (route: Route) =>
+        route.fulfill({
+          status,
+          contentType: 'application/json',
+          body: JSON.stringify({ timestamp: new Date().toISOString(), ...report }),
+        }),
     )
   }
   beforeAll(async () => {
@@ -97,7 +103,7 @@ describe.skipIf(noBrowser !== undefined)('health in the console', () => {
     )
     expect(await disks.getByRole('img', { name: '42.9 % used' }).count()).toBe(1)
     const machine = (await card('Machine').innerText()).replaceAll(/\s+/g, ' ')
-    expect(machine).toContain('0.62, 0.5, 0.4 over 1, 5 and 15 minutes; 4 cores')
+    expect(machine).toContain('0.62, 0.50, 0.40 over 1, 5 and 15 minutes; 4 cores')
     expect(machine).toContain('8 GB free of 16; this process may have 2')
     expect(machine).toContain('The machine shows no sensor.')
     expect(await card('Next by the clock').locator('tbody tr').count()).toBe(6)
@@ -111,6 +117,7 @@ describe.skipIf(noBrowser !== undefined)('health in the console', () => {
       Object.assign(report.checks.critical.manifest_db ?? {}, {
         ok: false,
         error: GONE,
+        effect: 'Nobody can sign in until it answers.',
         remedy: 'Check that PostgreSQL runs.',
       })
     }, 503)
@@ -118,8 +125,39 @@ describe.skipIf(noBrowser !== undefined)('health in the console', () => {
     await page.getByRole('heading', { name: 'A check fails without which nothing is served' }).waitFor()
     const problem = card('Package database needs attention')
     await problem.getByText(GONE).waitFor()
+    await problem.getByText('Nobody can sign in until it answers.').waitFor()
     await problem.getByText('Check that PostgreSQL runs.').waitFor()
     await page.emulateMedia({ colorScheme: 'dark' })
+    await isFine()
+  })
+
+  test('a job that failed, no backup and a wrong clock are something to do, and what helps begins from here', async () => {
+    const begun: string[] = []
+    await page.route(
+      url => /\/schedule(\/|$)/.test(url.pathname),
+      async (route: Route) => {
+        if (route.request().method() === 'POST') {
+          begun.push(new URL(route.request().url()).pathname.split('/').at(-2) ?? '')
+          return route.continue()
+        }
+        const answer = await route.fetch()
+        const schedule = (await answer.json()) as { jobs: { id: string; last: unknown }[] }
+        for (const job of schedule.jobs)
+          if (job.id === 'sla')
+            job.last = { due_at: null, ran_at: '2026-11-23T08:00:00Z', took_ms: 1, error: 'the mail server is away' }
+        return route.fulfill({ response: answer, json: schedule })
+      },
+    )
+    await tell(report => {
+      report.timestamp = new Date(Date.now() - 5 * 60_000).toISOString()
+    })
+    await asAdmin('#/health')
+    await card('Clock needs attention').getByText('5 minutes from this computer.').waitFor()
+    await card('Backup needs attention').getByText('What is lost with this disk cannot be brought back.').waitFor()
+    const failed = card('Tell of deadlines that were missed needs attention')
+    await failed.getByText('The mail server is away.').waitFor()
+    await failed.getByRole('button', { name: 'Run now' }).click()
+    await expect.poll(() => begun).toEqual(['sla'])
     await isFine()
   })
 
@@ -142,6 +180,58 @@ describe.skipIf(noBrowser !== undefined)('health in the console', () => {
     await card('Reserve file needs attention').getByText('There is too little room for it.').waitFor()
     await disk.getByRole('link', { name: 'What nobody fetches' }).click()
     await page.getByRole('heading', { level: 1, name: 'Downloads' }).waitFor()
+  })
+
+  test('load and memory are drawn by day and machine; what nobody measured is a gap', async () => {
+    const date = (n: number): string => new Date(Date.now() - n * 86_400_000).toISOString().slice(0, 10)
+    const day = (n: number, hours: number, load: number | null) => ({
+      date: date(n),
+      hours,
+      load_mean: load,
+      load_peak: load === null ? null : load * 2,
+      memory_mean_mb: load === null ? null : 2_048,
+      memory_peak_mb: load === null ? null : 3_072,
+    })
+    const machine = (name: string, here: boolean, days: readonly object[]) => ({
+      machine: name,
+      here,
+      last_at: new Date().toISOString(),
+      cores: 2,
+      memory_total_mb: 4_096,
+      days,
+    })
+    const asked: string[] = []
+    await page.route('**/api/v1/host/history*', route => {
+      asked.push(new URL(route.request().url()).search)
+      return route.fulfill({
+        json: {
+          machines: [
+            machine('gate-1', true, [day(2, 0, null), day(1, 13, 0.5), day(0, 3, 0)]),
+            machine('gate-2', false, [day(2, 24, 1), day(1, 0, null), day(0, 0, null)]),
+          ],
+        },
+      })
+    })
+    await asAdmin('#/health')
+    const history = card('Load and memory')
+    await history.getByRole('img', { name: 'Load of gate-1, at most 1; 2 days measured of 3' }).waitFor()
+    await history.getByRole('img', { name: 'Used memory of gate-1, at most 3 GB; 2 days measured of 3' }).waitFor()
+    await history.getByText('As a table').first().click()
+    const rows = history.getByRole('table', { name: /^Load of/ }).locator('tbody tr')
+    expect((await rows.allInnerTexts()).map(text => text.replaceAll(/\s+/g, ' ').trim())).toEqual([
+      `${date(0)} 0 0`,
+      `${date(1)} 0.5 1 measured in 13 of 24 hours`,
+      `${date(2)} no data`,
+    ])
+    await isFine()
+    await history.getByRole('combobox', { name: 'Machine' }).selectOption('gate-2')
+    await page.waitForURL(/machine=gate-2/)
+    await history.getByRole('img', { name: /^Load of gate-2, at most 2; 1 day measured/ }).waitFor()
+    await history.getByRole('button', { name: '7 days' }).click()
+    await page.waitForURL(/days=7/)
+    await expect.poll(() => asked.at(-1)).toBe('?days=7')
+    await page.setViewportSize({ width: 420, height: 900 })
+    await isFine()
   })
 
   test('the reserve is given back after a question, and only by an admin; the disk is drawn over its days', async () => {
@@ -190,6 +280,7 @@ describe.skipIf(noBrowser !== undefined)('health in the console', () => {
     const right = card('Put right')
     for (const name of ['Rebuild', 'Save'])
       expect(await right.getByRole('button', { name }).getAttribute('aria-disabled')).toBe('true')
+    await card('Load and memory').getByText('Needs auditor. You are reader.').waitFor()
     await isFine()
   })
 

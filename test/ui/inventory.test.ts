@@ -63,12 +63,13 @@ describe.skipIf(noBrowser !== undefined)('the inventory in the console', () => {
     await button('Add it').click()
     await dialog.getByText(/PLC-1, port 2222, is registered already/).waitFor()
     await page.keyboard.press('Escape')
+    await button('Discard it').click()
 
     await button('More').click()
     await page.getByRole('menuitem', { name: 'Change' }).click()
     await dialog.getByLabel('Group').fill('hall 2')
     await dialog.getByLabel('Ask it').uncheck()
-    await button('Save').click()
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click()
     await row('plc-1').getByText('hall 2, switched off').waitFor()
     const { items } = await get<{ items: object[] }>('/inventory/clients?q=plc-1')
     expect(items).toEqual([

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { ADMIN } from '../support/daemon.ts'
 import { noBrowser } from './support/browser.ts'
 import { people } from './support/people.ts'
 
@@ -29,7 +30,7 @@ describe.skipIf(noBrowser !== undefined)('jobs and backups', () => {
     await page.locator('dialog').waitFor({ state: 'detached' })
 
     const row = page.getByRole('row', { name: /Remove jobs that ended long ago/ })
-    expect(await row.innerText()).toContain('never run')
+    expect(await row.innerText()).toContain('never by the clock')
     await row.getByRole('button', { name: 'Run now' }).click()
     await row.getByText('OK').waitFor()
 
@@ -40,6 +41,10 @@ describe.skipIf(noBrowser !== undefined)('jobs and backups', () => {
     await asked.getByRole('row', { name: 'Accounts 1 1' }).waitFor()
     await asked.getByLabel('Type “restore” to confirm').fill('restore')
     await asked.getByRole('button', { name: 'Restore' }).click()
+    // a restore ends every session
+    const door = page.getByRole('dialog', { name: 'Sign in again' })
+    await door.getByLabel('Password', { exact: true }).fill(ADMIN.password)
+    await door.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByText('Undo the restore').waitFor()
     await button(/^Delete gatehouse_backup/).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()

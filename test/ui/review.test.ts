@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFailed, test } 
 import { ADMIN, nextAddress, startDaemon, type Daemon } from '../support/daemon.ts'
 import type { FakeAnswers } from '../support/fake-engine-daemon.ts'
 import { buildDeb } from '../support/packages.ts'
-import { axeProblems, noBrowser, openPage, tooWide } from './support/browser.ts'
+import { axeProblems, dropFiles, noBrowser, openPage, tooWide } from './support/browser.ts'
 import { PASSWORD, settled, signInAt, visits } from './support/visits.ts'
 
 type Known = FakeAnswers['findings'][string][number]
@@ -151,7 +151,7 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     await signIn(open('gamma'))
     await page.getByRole('button', { name: /^Decide/ }).click()
     await page.getByText('Choose a decision.').waitFor()
-    await page.getByText('A decision needs a reason.').waitFor()
+    await page.getByText('A decision needs a reason of at least 10 characters.').waitFor()
     expect(await reason().getAttribute('aria-invalid')).toBe('true')
     expect(await axeProblems(page)).toEqual([])
     expect(await stateOf('gamma')).toBe('pending_review')
@@ -181,43 +181,154 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     await expect.poll(() => served('gamma')).toBe(true)
   })
 
-  test('ticked packages are decided together; what is refused stays ticked and says why', async () => {
-    for (const name of ['bulk-one', 'bulk-two']) await hold(name)
-    const mae = (
-      await daemon.call<{ access_token: string }>('POST', '/auth/token', {
-        body: { username: 'mae', password: PASSWORD },
-      })
-    ).body.access_token
-    await hold('bulk-own', [HIGH], mae)
-    await daemon.call('PATCH', '/settings/', { token: admin, body: { review: { four_eyes: true } } })
-    try {
-      await signIn('#/review')
-      await page.getByRole('row', { name: /bulk-own/ }).waitFor()
-      await page.keyboard.press('j')
-      await page.keyboard.press('x')
-      await page.getByText('1 of 3 ticked').waitFor()
-      await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
-      await page.getByText('3 of 3 ticked').waitFor()
-      expect(await axeProblems(page)).toEqual([])
-      await page.getByRole('radio', { name: /^Make an exception/ }).check()
-      await reason().fill('The same library in all of them.')
-      await page.getByText('You uploaded 1 of them.').waitFor()
-      await page.getByRole('button', { name: /^Make an exception, 3 packages/ }).click()
-      await page.getByText('Exception made: 2 packages').waitFor()
-      await page
-        .getByRole('row', { name: /bulk-own/ })
-        .getByRole('alert')
-        .waitFor()
-      await page.getByText('1 of 1 ticked').waitFor()
-      expect([await stateOf('bulk-one'), await stateOf('bulk-two'), await stateOf('bulk-own')]).toEqual([
-        'published',
-        'published',
-        'pending_review',
-      ])
-      expect(await reason().inputValue()).toBe('The same library in all of them.') // and can be sent again
-    } finally {
-      await daemon.call('PATCH', '/settings/', { token: admin, body: { review: { four_eyes: false } } })
+  test('a decision is taken back within its time, and nothing was sent; the next row has the focus', async () => {
+    for (const name of ['back-one', 'back-two']) await hold(name)
+    await signIn(open('back-one'))
+    await page.getByRole('radio', { name: /^Reject/ }).check()
+    await reason().fill('A slip of the hand.')
+    await reason().press('Control+Enter')
+    await page.getByRole('region', { name: 'back-two', exact: true }).getByRole('heading', { level: 2 }).waitFor()
+    expect(await page.locator(':focus').getAttribute('aria-current')).toBe('true')
+    await page.keyboard.press('z')
+    await page.getByRole('region', { name: 'back-one', exact: true }).getByRole('heading', { level: 2 }).waitFor()
+    await expect.poll(() => reason().inputValue()).toBe('A slip of the hand.')
+    expect(await page.getByText('left to undo').count()).toBe(0)
+    expect([await stateOf('back-one'), await decisionOf('back-one')]).toEqual(['pending_review', null])
+  })
+
+  test('on a phone the queue is one touch away, and what is decided or listed is never wider than the window', async () => {
+    await hold('phone-one', [HIGH, OTHER, MEDIUM])
+    await hold('a-package-with-a-name-that-is-longer-than-any-column-is-wide-in-any-window')
+    await page.setViewportSize({ width: 420, height: 900 })
+    await signIn('#/dashboard')
+    const foot = page.getByRole('navigation', { name: 'Main screens' })
+    expect(await foot.locator('.label').allInnerTexts()).toEqual(['Dashboard', 'Review', 'Upload', 'Packages', 'Menu'])
+    const sideways = async (): Promise<(string | null)[]> => {
+      await settled(page)
+      return page
+        .locator('main, main :is(.list, .scroll, .pane, .split, .bar, td, .drawer > .in)')
+        .evaluateAll(all =>
+          all
+            .filter(
+              one =>
+                one.scrollWidth > one.clientWidth + 1 || one.getBoundingClientRect().right > document.body.clientWidth,
+            )
+            .map(one => `${one.className} ${one.textContent}`),
+        )
     }
+    const inSight = async (name: RegExp): Promise<boolean> => {
+      const box = await page.getByRole('radio', { name }).boundingBox()
+      return box !== null && box.x >= 0 && box.x + box.width <= 420 && box.y >= 0 && box.y + box.height <= 840
+    }
+    await foot.getByRole('link', { name: /^Review/ }).click()
+    await page.getByRole('row', { name: /phone-one/ }).waitFor()
+    expect(await sideways()).toEqual([])
+    await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
+    await page.getByRole('button', { name: 'To the decision' }).click()
+    await expect.poll(() => inSight(/^Approve/)).toBe(true)
+    expect(await sideways()).toEqual([])
+    await page.getByRole('button', { name: /^Clear/ }).click()
+    await page.getByRole('link', { name: 'phone-one' }).click()
+    await page.getByRole('button', { name: 'To the decision' }).click()
+    await expect.poll(() => inSight(/^Reject/)).toBe(true)
+    expect(await sideways()).toEqual([])
+
+    await foot.getByRole('link', { name: 'Packages' }).click()
+    const row = page.getByRole('row', { name: /phone-one/ })
+    for (const said of ['jammy', 'In review', 'High']) await row.getByText(said).waitFor()
+    expect([await sideways(), await axeProblems(page)]).toEqual([[], []])
+
+    await foot.getByRole('button', { name: 'Menu' }).click()
+    expect(await axeProblems(page)).toEqual([])
+    await page.getByRole('link', { name: 'Vulnerabilities' }).click()
+    await heading('Vulnerabilities').waitFor()
+    expect([await page.getByRole('complementary', { name: 'Sidebar' }).count(), await sideways()]).toEqual([0, []])
+    await page.setViewportSize({ width: 1440, height: 900 })
+  })
+
+  test('all that match are looked at, then decided by the server; the remarked one only when it is ticked', async () => {
+    for (let n = 0; n < 27; n++) await hold(`bulk-${n}`)
+    await hold('bulk-kev', [OTHER])
+    await signIn('#/review?sort=name')
+    await page.getByRole('row', { name: /bulk-3/ }).waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('x')
+    await page.getByText('1 of 28 ticked').waitFor()
+    await page.getByRole('button', { name: 'Select all 28 that match' }).click()
+    await page.getByText('All 28 packages that match').waitFor()
+    expect(await axeProblems(page)).toEqual([])
+    await page.getByRole('radio', { name: /^Make an exception/ }).check()
+    await reason().fill('The same library in all of them.')
+    const verb = /^Make an exception, 28 packages/
+    // what follows stands beside the button, in sight
+    expect(await page.getByText('What happens').isVisible()).toBe(true)
+    await page.getByRole('button', { name: verb }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('1 package must not go along unseen.').waitFor()
+    expect(await axeProblems(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Make an exception, 27 packages' }).waitFor()
+    await dialog.getByRole('checkbox', { name: /bulk-kev/ }).check()
+    await dialog.getByRole('button', { name: verb }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByText('Make an exception: 28 packages').waitFor()
+    expect(await stateOf('bulk-kev')).toBe('pending_review')
+    await page.getByText('The queue is empty').waitFor()
+    expect([await stateOf('bulk-kev'), await stateOf('bulk-26')]).toEqual(['published', 'published'])
+    expect(await decisionOf('bulk-26')).toMatchObject({ decision: 'exception', decided_by: 'mae' })
+  })
+
+  const isChosen = (name: RegExp): Promise<boolean> => page.getByRole('radio', { name }).isChecked()
+
+  test('the keys of decisions go on after a row was ticked; a choice and its reason stay with their package', async () => {
+    await hold('key-one')
+    await hold('key-two')
+    await signIn('#/review?sort=name')
+    await page.getByRole('row', { name: /key-two/ }).waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('x')
+    await page.getByText('1 of 2 ticked').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByText('1 of 2 ticked').waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'key-one' }).click()
+    await page.getByRole('region', { name: 'key-one', exact: true }).getByRole('heading', { level: 2 }).waitFor()
+    await page.keyboard.press('a')
+    expect(await isChosen(/^Approve/)).toBe(true)
+    await page.keyboard.type('Only for the first.')
+    await page.keyboard.press('Escape') // leaves the field, and nothing else
+    expect(await reason().evaluate(field => field === document.activeElement)).toBe(false)
+    await page.keyboard.press('j')
+    await page.getByRole('region', { name: 'key-two', exact: true }).getByRole('heading', { level: 2 }).waitFor()
+    expect([await isChosen(/^Approve/), await reason().inputValue()]).toEqual([false, ''])
+    await page.keyboard.press('k')
+    await page.getByRole('region', { name: 'key-one', exact: true }).getByRole('heading', { level: 2 }).waitFor()
+    expect([await isChosen(/^Approve/), await reason().inputValue()]).toEqual([true, 'Only for the first.'])
+    await page.keyboard.press('Escape')
+    await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
+    await page.getByText('2 of 2 ticked').waitFor()
+    expect([await isChosen(/^Approve/), await reason().inputValue()]).toEqual([false, ''])
+  })
+
+  test('a decision about many keeps its ticks and its reason over a reload, and when it is taken back', async () => {
+    await hold('again-one')
+    await hold('again-two')
+    await signIn('#/review')
+    await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
+    await page.getByRole('radio', { name: /^Reject/ }).check()
+    await reason().fill('Neither of the two.')
+    await page.getByRole('button', { name: /^Reject, 2 packages/ }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Would be decided').waitFor()
+    await page.reload()
+    await page.getByText('2 of 2 ticked').waitFor()
+    expect([await isChosen(/^Reject/), await reason().inputValue()]).toEqual([true, 'Neither of the two.'])
+    await page.getByRole('button', { name: /^Reject, 2 packages/ }).click()
+    await dialog.getByRole('button', { name: 'Reject, 2 packages' }).click()
+    await page.getByText('Reject: 2 packages').waitFor()
+    await page.getByText('2 of 2 ticked').waitFor({ state: 'detached' })
+    await page.keyboard.press('z')
+    await page.getByText('2 of 2 ticked').waitFor()
+    expect([await isChosen(/^Reject/), await reason().inputValue()]).toEqual([true, 'Neither of the two.'])
+    expect(await stateOf('again-one')).toBe('pending_review')
   })
 
   test('one vulnerability is decided alone, and the package is published when none is left', async () => {
@@ -246,19 +357,17 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     await hold('epsilon')
     await signIn(open('epsilon'))
     await page.getByRole('radio', { name: /^Approve/ }).check()
-    await reason().fill('Fine.')
+    await reason().fill('Fine as it is.')
     await page.route('**/dashboard/events', route => route.abort('connectionrefused')) // the news does not come in time
     await daemon.call('POST', '/security/packages/epsilon/1.0/decide', {
       token: admin,
       body: { decision: 'reject', justification: 'No.' },
     })
     await page.getByRole('button', { name: /^Approve/ }).click()
-    await page
-      .getByText('Somebody else was first.')
-      .or(page.getByText('This does not wait for review any more.'))
-      .first()
-      .waitFor()
-    expect([await stateOf('epsilon'), await reason().inputValue()]).toEqual(['rejected', 'Fine.'])
+    await page.getByText('Not decided: epsilon 1.0').waitFor()
+    await page.goto(`${daemon.url}/${open('epsilon')}`)
+    expect(await stateOf('epsilon')).toBe('rejected')
+    await expect.poll(() => reason().inputValue()).toBe('Fine as it is.')
   })
 
   test('a decision that cannot be sent is not lost: neither without a connection, nor without an answer', async () => {
@@ -270,6 +379,8 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     await page.route('**/decide', route => route.abort('connectionrefused'))
     await page.getByRole('button', { name: /^Approve/ }).click()
     await page.getByText('The server does not answer.').waitFor()
+    await page.goto(`${daemon.url}/${open('zeta')}`)
+    await reason().waitFor()
     expect([await reason().inputValue(), await stateOf('zeta')]).toEqual([
       'Written before the cable was pulled.',
       'pending_review',
@@ -309,21 +420,53 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     const pressed = (): Promise<void> => page.getByRole('button', { name: /^Approve/ }).dispatchEvent('click')
     await page.getByRole('radio', { name: /^Approve/ }).check()
     await reason().fill('Half a thought')
+    await reason().press('End')
     await endSession()
-    await pressed()
+    // the window reads by itself, and nothing is pressed
+    await page.evaluate(() => {
+      location.hash += '&sort=name'
+    })
     const door = page.getByRole('dialog', { name: 'Sign in again' })
     await door.getByText('Your session ended.').waitFor()
+    // the rest of the sentence does not go where the password goes
+    await page.keyboard.type(' more')
+    expect(await door.getByLabel('Password', { exact: true }).inputValue()).toBe('')
+    expect(await door.getByRole('heading', { name: 'Sign in' }).evaluate(one => one === document.activeElement)).toBe(
+      true,
+    )
     expect(await door.getByLabel('User name').inputValue()).toBe('mae')
     expect(await axeProblems(page)).toEqual([])
     for (let n = 0; n < 3; n++) await page.keyboard.press('Escape') // it is no dialog that one leaves
     await door.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await page.keyboard.press('Enter')
     await door.waitFor({ state: 'detached' })
+    await page.goto(`${daemon.url}/${open('eta')}`) // the queue had gone on
+    await reason().waitFor()
     expect([await reason().inputValue(), new URL(page.url()).hash]).toEqual(['Half a thought', open('eta')])
     await reason().fill('Half a thought, and the rest.')
     await page.getByRole('button', { name: /^Approve/ }).click()
     await page.getByText('Approved: eta 1.0').waitFor()
     expect((await decisionOf('eta'))?.justification).toBe('Half a thought, and the rest.')
+
+    // what was refused meanwhile is no fault of who is back, however long the answers take
+    await page.goto(`${daemon.url}/#/review`)
+    await page.getByText('The queue is empty').waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await endSession()
+    await hold('late-answer')
+    await door.getByLabel('Password', { exact: true }).waitFor()
+    const answers = Promise.withResolvers<void>()
+    await page.route(/security\/review-queue\?/, async route => {
+      await answers.promise
+      await route.continue()
+    })
+    await door.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.keyboard.press('Enter')
+    await door.waitFor({ state: 'detached' })
+    expect(await page.getByText('This needs a credential.').count()).toBe(0)
+    answers.resolve()
+    await page.getByRole('row', { name: /late-answer/ }).waitFor()
+    await page.unrouteAll()
 
     await hold('theta')
     await page.goto(`${daemon.url}/${open('theta')}`)
@@ -335,9 +478,23 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
     await door.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await page.keyboard.press('Enter')
     await door.waitFor({ state: 'detached' })
+    await page.goto(`${daemon.url}/${open('theta')}`)
     await page.getByRole('region', { name: 'theta' }).getByRole('heading', { level: 2 }).waitFor()
     expect(await reason().inputValue()).toBe('')
+    const stored = (): Promise<string> => page.evaluate(() => JSON.stringify(sessionStorage))
+    expect(await stored()).not.toContain('For nobody')
     expect(await page.getByRole('button', { name: /^Decide/ }).getAttribute('aria-disabled')).toBe('true')
+
+    // and whoever signs out leaves nothing, not for himself either
+    await reason().fill('Gone when I go')
+    await expect.poll(stored).toContain('Gone when I go')
+    await page.goto(`${daemon.url}/#/profile`)
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(await stored()).not.toContain('Gone when I go')
+    await signIn(open('theta'), 'aud')
+    await reason().waitFor()
+    expect(await reason().inputValue()).toBe('')
   })
 
   test('a change of the policy shows what it would move before it is saved, outlives a look elsewhere, and is saved', async () => {
@@ -348,6 +505,10 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
         .cve_policy.medium
     const warn = page.getByRole('radio', { name: 'medium: Warn' })
     await warn.waitFor()
+    const saved = page.getByRole('region', { name: 'Preview' })
+    await saved.locator('.bigfact').waitFor()
+    // of none there is nothing to say where it stays
+    expect(await saved.innerText()).not.toMatch(/\b0 packages move[^]*They were stored/)
     await warn.focus()
     await page.keyboard.press('ArrowLeft') // one step harder
     expect(await page.getByRole('radio', { name: 'medium: Review' }).isChecked()).toBe(true)
@@ -378,6 +539,50 @@ describe.skipIf(noBrowser !== undefined)('reviewing in the console', () => {
       token: admin,
       body: { cve_policy: { sla_high_days: 30 }, review: { four_eyes: false } },
     })
+  })
+
+  test('rules that contradict one another are saved only when they are meant so, and what they move is scanned at once', async () => {
+    await send('iota-two', [MEDIUM], 'published')
+    await signIn('#/policy', ADMIN.username)
+    const policy = async (): Promise<unknown> =>
+      (await daemon.call<{ warnings: unknown[] }>('GET', '/security/policy', { token: admin })).body
+    const block = page.getByRole('radio', { name: 'medium: Block' })
+    await block.waitFor()
+    await page.getByRole('radio', { name: 'medium: Block' }).check({ force: true })
+    const preview = page.getByRole('region', { name: 'Preview' })
+    await preview.getByText('The rules contradict one another.').waitFor()
+    await page.getByRole('button', { name: 'Save the policy' }).click()
+    const door = page.getByRole('dialog', { name: 'Save rules that contradict one another?' })
+    await door.getByText('A finding that is high is treated more mildly than one that is medium').waitFor()
+    expect([await axeProblems(page), await policy()]).toMatchObject([[], { medium: 'warn' }])
+    await door.getByRole('button', { name: 'Cancel' }).click()
+    expect(await policy()).toMatchObject({ medium: 'warn', warnings: [] })
+
+    await preview.getByRole('link', { name: 'iota-two' }).waitFor()
+    await preview.getByRole('button', { name: /^Save and scan now, \d+ packages?$/ }).click()
+    await door.getByRole('button', { name: 'Save all the same' }).click()
+    await page.getByText(/^Scanning again: \d+ packages?$/).waitFor()
+    expect(await policy()).toMatchObject({ medium: 'block', warnings: [expect.any(String)] })
+    await expect.poll(() => served('iota-two'), { timeout: 20_000 }).toBe(false)
+    await daemon.call('PATCH', '/security/policy', { token: admin, body: { medium: 'warn' } })
+  })
+
+  test('an upload that was held offers its review; a press anywhere in a row of the queue opens it', async () => {
+    findings['dropped 1.0'] = [HIGH]
+    await writeFile(join(folder, 'answers.json'), JSON.stringify({ findings }))
+    await signIn('#/upload')
+    await dropFiles(page, 'body', [
+      { name: 'dropped_1.0_amd64.deb', bytes: await buildDeb({ name: 'dropped', version: '1.0' }) },
+    ])
+    await page.getByRole('row').getByRole('link', { name: 'Review', exact: true }).click()
+    await page.getByRole('heading', { level: 2, name: 'dropped' }).waitFor()
+    expect(page.url()).toContain('#/review?pick=dropped')
+    await page.goto(`${daemon.url}/#/review`)
+    await page
+      .getByRole('row', { name: /dropped/ })
+      .getByText('jammy')
+      .click()
+    await page.getByRole('heading', { level: 2, name: 'dropped' }).waitFor()
   })
 
   test('who may not decide sees the queue and every control, and why it is not theirs', async () => {

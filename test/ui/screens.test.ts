@@ -1,7 +1,33 @@
 import type { Page } from 'playwright-core'
+import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { EXPORT_LISTS, type ExportList } from '../../ui/export-lists.ts'
 import { noBrowser } from './support/browser.ts'
 import { people } from './support/people.ts'
+
+/** Where lists are, and the lists that can be had as a file there. */
+const EXPORTS: readonly (readonly [at: string, ...lists: ExportList[]])[] = [
+  ['packages', 'packages'],
+  ['review', 'review-queue'],
+  ['import?tab=groups', 'import-groups'],
+  ['import?tab=mirror&which=all', 'mirrors'],
+  ['import?tab=mirror&which=targets', 'mirror-distributions'],
+  ['import?tab=sources&which=all', 'import-sources'],
+  ['import?tab=keys', 'import-keys'],
+  ['distributions', 'distributions'],
+  ['downloads', 'downloads'],
+  ['downloads?view=never', 'never-fetched'],
+  ['jobs', 'jobs', 'scheduled-jobs'],
+  ['backups', 'backups'],
+  ['logs', 'log'],
+  ['audit?tab=decisions', 'decisions'],
+  ['users', 'users'],
+  ['users?tab=tokens', 'tokens'],
+  ['users?tab=groups', 'groups'],
+  ['users?tab=keys', 'uploader-keys'],
+  ['users?person=admin', 'sessions', 'tokens'],
+  ['profile', 'sessions'],
+]
 
 describe.skipIf(noBrowser !== undefined)('the table of screens', () => {
   let page: Page
@@ -12,6 +38,88 @@ describe.skipIf(noBrowser !== undefined)('the table of screens', () => {
     heading: await page.locator('.bar h1').innerText(),
     window: await page.title(),
     marked: await page.locator('aside.side [aria-current=page] .label').allInnerTexts(),
+  })
+
+  const settled = (): Promise<unknown> =>
+    page.waitForFunction(() => document.querySelector('main [aria-busy="true"], main .loading') === null)
+
+  test('every list is had as a table that has its titles also without a row, and at the width of a phone', async () => {
+    await asAdmin('#/profile')
+    await page.setViewportSize({ width: 420, height: 900 })
+    const day = new Date().toISOString().slice(0, 10)
+    for (const [at, ...lists] of EXPORTS) {
+      await page.goto(page.url().replace(/#.*/, `#/${at}`))
+      await page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))
+      const buttons = page.locator('main .btn.export')
+      await expect.poll(() => buttons.count(), { message: at }).toBe(lists.length)
+      await settled()
+      const saved = []
+      for (const button of await buttons.all()) {
+        await button.click()
+        const [file] = await Promise.all([
+          page.waitForEvent('download', { timeout: 5_000 }),
+          page.getByRole('menuitem', { name: 'CSV' }).click({ timeout: 4_000 }),
+        ]).catch((error: unknown) => {
+          throw new Error(`${at}: ${String(error)}`)
+        })
+        const list = lists.find(one => file.suggestedFilename().startsWith(`gatehouse-${one}`)) ?? at
+        expect(file.suggestedFilename()).toMatch(new RegExp(`^gatehouse-[a-z0-9-]+-${day}\\.csv$`))
+        const [titles = ''] = (await readFile(await file.path(), 'utf8')).replace('\uFEFF', '').split('\r\n')
+        expect(titles.split(','), list).toEqual(expect.arrayContaining([...EXPORT_LISTS[list as ExportList]]))
+        expect(titles).not.toMatch(/password|secret|token\b/)
+        saved.push(list)
+      }
+      expect(saved.toSorted()).toEqual(lists.toSorted())
+    }
+  })
+
+  test('the help names the keys that do something there, and they do', async () => {
+    await asAdmin('#/profile')
+    const at = (place: string): Promise<unknown> => page.goto(page.url().replace(/#.*/, `#/${place}`))
+    const none: string[] = []
+    for (const place of [
+      ...EXPORTS.map(([one]) => one),
+      'import?tab=security',
+      'import?tab=adopt',
+      'health',
+      'policy',
+      'settings',
+      'upload',
+    ]) {
+      await at(place)
+      await page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))
+      await settled()
+      await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur())
+      await page.keyboard.press('?')
+      const help = page.locator('.keys-list')
+      await help.waitFor()
+      const terms = await help.evaluate(list =>
+        [...list.querySelectorAll('dt')].map(term => [
+          [...term.children].map(one => one.textContent).join(' '),
+          term.nextElementSibling?.textContent ?? '',
+        ]),
+      )
+      await page.keyboard.press('Escape')
+      await help.waitFor({ state: 'detached' })
+      await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur())
+      const said = new Map(terms as [string, string][])
+      if (said.get('J K') === 'Next and previous row') {
+        await page.keyboard.press('j')
+        expect(await page.evaluate(() => document.activeElement?.tagName), place).toBe('TR')
+      } else if (!said.has('J K')) none.push(place)
+      await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur())
+      await page.keyboard.press('/')
+      if (said.get('/') === 'Search this page')
+        expect(await page.evaluate(() => document.activeElement?.hasAttribute('data-search')), place).toBe(true)
+      else {
+        await page.getByRole('combobox', { name: 'Search or run' }).waitFor()
+        await page.keyboard.press('Escape')
+      }
+      await page.keyboard.press('Escape')
+    }
+    // lists without a row, and what is no list
+    for (const place of ['distributions', 'jobs', 'users', 'import?tab=keys', 'profile'])
+      expect(none).not.toContain(place)
   })
 
   test('every entry of the sidebar opens the screen of its name, and so does its key', async () => {
@@ -32,6 +140,7 @@ describe.skipIf(noBrowser !== undefined)('the table of screens', () => {
       'Inventory',
       'Health',
       'Jobs',
+      'Machine',
       'Backups',
       'Logs',
       'Audit',

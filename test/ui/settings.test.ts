@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { issueLicense } from '../../server/core/license.ts'
+import { LABELS } from '../../ui/screens/settings/labels.ts'
+import { groupsOf } from '../../ui/screens/settings/model.ts'
 import { ADMIN, nextAddress, startDaemon, type Daemon } from '../support/daemon.ts'
 import { CLIENT, startProvider, type TestProvider } from '../support/oidc.ts'
 import { startSmtp, type TestSmtp } from '../support/smtp.ts'
@@ -123,12 +125,52 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
     expect((await stored()).email?.smtp_password).toBe('')
   })
 
+  test('a name and an environment stand at the edge of every window, at the sign-in, in the title and on paper', async () => {
+    await asAdmin('#/settings?section=appliance')
+    await page.getByLabel('Name', { exact: true }).fill('Plant A')
+    await page.getByRole('textbox', { name: 'Environment' }).fill('Production')
+    await page.getByLabel('Colour').selectOption('brick')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.locator('.side .appliance').getByText('Plant A').waitFor()
+    await page.locator('.side .appliance').getByText('Production').waitFor()
+    expect(await page.title()).toBe('Settings · Plant A (Production) · Gatehouse')
+    const stripe = (): Promise<string> =>
+      page.evaluate(() => getComputedStyle(document.body).getPropertyValue('--appliance'))
+    const [brick, ochre] = await page.evaluate(() =>
+      ['brick', 'ochre'].map(name => getComputedStyle(document.body).getPropertyValue(`--appliance-${name}`)),
+    )
+    expect(await stripe()).toBe(brick)
+    expect(await page.locator('.printhead').textContent()).toMatch(/^\s*Plant A, Production, Settings/)
+    // somebody who is not signed in sees these, and nothing else of the settings
+    const status = await fetch(`${daemon.url}/api/v1/setup/status`)
+    expect(((await status.json()) as { appliance: object }).appliance).toEqual({
+      name: 'Plant A',
+      environment: 'Production',
+      colour: 'brick',
+    })
+    await page.evaluate(() => sessionStorage.clear())
+    await page.reload()
+    await page.locator('.ident').getByText('Plant A').waitFor()
+    await page.locator('.ident').getByText('Production').waitFor()
+    expect(await page.title()).toBe('Sign in · Plant A (Production) · Gatehouse')
+    expect(await stripe()).toBe(brick)
+    await daemon.call('PATCH', '/settings/', {
+      token: admin,
+      body: { appliance: { name: '', environment: '', colour: 'ochre' } },
+    })
+    await page.reload()
+    await page.locator('.ident').getByText('Package repository').waitFor()
+    expect(await stripe()).toBe(ochre)
+  })
+
   test('settings that the server does nothing with have no control', async () => {
     await asAdmin('#/settings')
     const links = page.locator('.setnav nav a')
     await links.first().waitFor()
     expect(await links.allTextContents()).toEqual([
-      ...['General', 'Licence', 'Sign-in policy', 'Directory (LDAP)', 'Single sign-on', 'Mail', 'Webhook'],
+      'General',
+      'Name and environment',
+      ...['Licence', 'Sign-in policy', 'Directory (LDAP)', 'Single sign-on', 'Mail', 'Webhook'],
       ...['Steps of the gate', 'Uploads a minute', 'Vulnerability policy', 'Script policy'],
       ...['Review', 'Engines', 'Vulnerability data'],
       ...[
@@ -136,6 +178,7 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
         'Signing',
         'Other repositories',
         'Daily synchronisation',
+        'Security updates',
         'Downloads',
         'Disk',
         'Audit log and imported versions',
@@ -149,6 +192,16 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
     ])
     await page.getByRole('searchbox', { name: 'Search the settings' }).fill('fail_on')
     await page.getByText('No setting is called').waitFor()
+  })
+
+  test('every setting that has a control has a name of its own, which has a German', async () => {
+    const { body } = await daemon.call('GET', '/settings/schema', { token: admin })
+    const leaves = groupsOf(body).flatMap(({ sections }) =>
+      sections.flatMap(({ blocks }) => blocks.flatMap(block => block.leaves)),
+    )
+    const names = leaves.map(({ path }) => [path, LABELS[path] ?? LABELS[path.slice(path.lastIndexOf('.') + 1)]])
+    expect(leaves.length).toBeGreaterThan(100)
+    expect(names.filter(([, label]) => label === undefined)).toEqual([])
   })
 
   test('settings are searched by word, and a search without a hit says so', async () => {

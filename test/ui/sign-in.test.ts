@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nextAddress, type Daemon } from '../support/daemon.ts'
-import { CLIENT, startProvider, type TestProvider } from '../support/oidc.ts'
+import { signInWith, startProvider, type TestProvider } from '../support/oidc.ts'
 import { startSmtp, textOf, type TestSmtp } from '../support/smtp.ts'
 import { noBrowser, openPage } from './support/browser.ts'
 import { people } from './support/people.ts'
@@ -70,6 +70,14 @@ describe.skipIf(noBrowser !== undefined)('ways in and out of the console', () =>
     expect(await page.getByText('Your session ended').count()).toBe(0) // it was ended on purpose
   })
 
+  test('a reader at the address of the first run gets the console, not the wizard', async () => {
+    await addUser('rea')
+    await signIn('rea', '#/setup')
+    await page.getByRole('navigation').getByRole('link', { name: 'Packages' }).waitFor()
+    expect(await page.getByRole('button', { name: /^(Check and continue|Continue)$/ }).count()).toBe(0)
+    expect(await page.getByRole('complementary', { name: 'Setup steps' }).count()).toBe(0)
+  })
+
   test('a forgotten password is replaced through the mailed link, once', async () => {
     await addUser('hugo', 'reader', { email: 'hugo@example.test' })
     await page.getByRole('button', { name: 'Forgot your password?' }).click()
@@ -101,18 +109,7 @@ describe.skipIf(noBrowser !== undefined)('ways in and out of the console', () =>
   })
 
   test('single sign-on goes through the provider and comes back to where one was; a refusal is said in words', async () => {
-    await patch({
-      oidc: {
-        enabled: true,
-        label: 'Sign in with Nordwerk',
-        issuer: provider.issuer,
-        client_id: CLIENT.id,
-        client_secret: CLIENT.secret,
-        scopes: 'openid profile email groups',
-        group_maintainer: 'repo-maintainers',
-        default_role: 'none',
-      },
-    })
+    await patch({ oidc: signInWith(provider) })
     provider.person = {
       sub: 'ida-1',
       preferred_username: 'ida',

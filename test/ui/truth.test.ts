@@ -117,6 +117,29 @@ describe.skipIf(noBrowser !== undefined)('the console says what is so', () => {
     expect(await page.getByText(/What you see is from/).count()).toBe(0)
   })
 
+  test('without a connection one strip says so, and a part that was never read says that', async () => {
+    await signIn('#/distributions')
+    await page.getByRole('button', { name: 'More about jammy' }).waitFor()
+    await page.getByRole('link', { name: 'Packages', exact: true }).click()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.context().setOffline(true)
+    await page.getByRole('link', { name: 'Distributions', exact: true }).click()
+    await page.getByText('No connection since').waitFor()
+    await page.getByText('Not read yet. It comes with the connection.').first().waitFor()
+    expect(await page.getByText('cannot be reached').count()).toBe(0)
+    await page.context().setOffline(false)
+    await page.getByText('Not read yet. It comes with the connection.').first().waitFor({ state: 'detached' })
+  })
+
+  test('an address that names no page is said once, and does not stay', async () => {
+    await signIn('#/no-such-page?q=1')
+    await page.getByText('There is no page no-such-page').waitFor()
+    expect([
+      new URL(page.url()).hash,
+      await page.getByRole('status').filter({ hasText: 'There is no page' }).count(),
+    ]).toEqual(['#/dashboard', 1])
+  })
+
   test('Copy packages copies what is ticked, names it, and asks before another release', async () => {
     await signIn('#/distributions')
     await page.getByRole('button', { name: 'More about jammy' }).click()

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { BOSS, type Instance } from './instance.ts'
+import { bundleShots, mirrorShots, securityShots, type ImportStage } from './import-tab-shots.ts'
 import type { Shot } from './shots.ts'
 import { plantSource, startVendors, type Vendors } from './vendors.ts'
 
@@ -37,6 +38,7 @@ const add =
       .first()
       .waitFor()
   }
+const stage: ImportStage = { vendors: () => vendors, call: (...asked) => call(...asked), sync }
 const AT = '#/import?for=bookworm&q=postgresql'
 
 export const importShots: readonly Shot[] = [
@@ -163,4 +165,7 @@ export const importShots: readonly Shot[] = [
     at: '#/import?tab=groups&pick=postgresql-15-bookworm',
     act: page => button(page, 'Remove').click(),
   },
+  ...mirrorShots(stage),
+  ...securityShots(stage),
+  ...bundleShots(stage),
 ]

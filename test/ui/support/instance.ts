@@ -149,8 +149,11 @@ export interface Instance {
   stop(): Promise<void>
 }
 
-/** The real daemon on a free port, with an engine that knows FINDINGS, and with clamd where there is one. */
-export async function startInstance(): Promise<Instance> {
+/**
+ * The real daemon on a free port, with an engine that knows FINDINGS, and with clamd where there is one.
+ * @param env  what it is to know of the machine it runs on
+ */
+export async function startInstance(env: Readonly<Record<string, string>> = {}): Promise<Instance> {
   const folder = await mkdtemp(join(tmpdir(), 'gh-instance-'))
   await writeFile(join(folder, 'answers.json'), JSON.stringify({ findings: FINDINGS } satisfies FakeAnswers))
   for (const tree of ['aptly-public/dists', 'pulp-export/repodata', 'usb-stick'])
@@ -173,6 +176,7 @@ export async function startInstance(): Promise<Instance> {
         REPOS_ROOT: join(folder, 'repos'),
         IMPORT_ROOTS: join(folder, 'trees'),
         FAKE_ANSWERS: join(folder, 'answers.json'),
+        ...env,
         ...(clamd === undefined ? {} : { CLAMD_SOCKET: clamd.address.socket }),
       },
       stdio: ['ignore', 'pipe', 'ignore'], // the log, which the console shows

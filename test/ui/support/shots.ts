@@ -5,8 +5,11 @@ import { join } from 'node:path'
 import { generateSync } from 'otplib/functional'
 import type { Browser, Page } from 'playwright-core'
 import { axeProblems, dropFiles, launch, openPage, tooWide } from './browser.ts'
+import { setup as buildConsole } from './built.ts'
 import { showMachines } from './machines.ts'
 import { importShots, seedImports } from './import-shots.ts'
+import { machineShots, startPicturedMachine } from './machine-shots.ts'
+import { rowHeights } from './row-heights.ts'
 import { ADVISORIES, BOSS, SETUP_TOKEN, deb, startInstance, type Instance } from './instance.ts'
 
 // axe runs where it says so: it is what takes the time
@@ -17,6 +20,10 @@ const LOOKS = [
   [420, 'dark', true],
 ] as const
 const [out = '/tmp/shots', only = ''] = process.argv.slice(2)
+/** `SHOTS_LANGUAGE=de` for pictures in German, of screens as they open: what is pressed here has English names. */
+const language = process.env.SHOTS_LANGUAGE
+/** `ROWS=1` says how high the rows of each table are, and takes no picture. */
+const measures = process.env.ROWS === '1'
 /** `WIDTHS=1280,768,390` in place of those of LOOKS. */
 const widths = process.env.WIDTHS?.split(',').map(Number)
 mkdirSync(out, { recursive: true })
@@ -65,6 +72,10 @@ const silent =
     page.route(pattern, route => route.abort('connectionrefused'))
 
 async function photograph(page: Page, name: string): Promise<void> {
+  if (measures) {
+    for (const line of await rowHeights(page)) console.log(`${name}, ${line}`)
+    return
+  }
   const looks = widths?.flatMap((width, n) => [[width, 'light', n === 0] as const, [width, 'dark', n > 0] as const])
   for (const [width, theme, withAxe] of looks ?? LOOKS) {
     await page.setViewportSize({ width, height: 900 })
@@ -98,7 +109,12 @@ async function shoot(
         },
         await instance.token(who),
       )
+    if (language !== undefined)
+      await context.addInitScript(to => {
+        localStorage.setItem('gatehouse.language', to)
+      }, language)
     await before?.(page)
+    if (widths?.[0] !== undefined) await page.setViewportSize({ width: widths[0], height: 900 })
     await page.goto(`${instance.url}/${at}`)
     await page.locator('h1, h2, form').first().waitFor()
     await ready(page)
@@ -129,6 +145,9 @@ async function wizard(browser: Browser, instance: Instance): Promise<void> {
   await take('setup-wrong-token')
   await page.getByLabel('Setup token').fill(SETUP_TOKEN)
   await button(page, 'Create and continue').click()
+  await page.getByRole('button', { name: 'Check and continue' }).waitFor()
+  await take('setup-address')
+  await button(page, 'Later').click()
   await page.getByRole('checkbox', { name: 'noble' }).waitFor()
   await take('setup-repos')
   await page.goto(`${instance.url}/#/dashboard`)
@@ -147,12 +166,16 @@ async function wizard(browser: Browser, instance: Instance): Promise<void> {
     await ready(page)
     if (wanted(`empty-${screen}`)) await take(`empty-${screen.replace(/\?tab=/, '-')}`)
   }
-  await page.goto(`${instance.url}/#/setup`)
+  await page.goto(`${instance.url}/#/setup?step=repositories`)
   await page.locator('.distover').first().waitFor()
   let goOn = (): void => {}
   const held = new Promise<void>(resolve => {
     goOn = resolve
   })
+  await page.getByRole('radio', { name: /^Take in one/ }).check()
+  await page.getByRole('textbox', { name: 'Private key' }).fill('-----BEGIN PGP PUBLIC KEY BLOCK-----')
+  await take('setup-key')
+  await page.getByRole('radio', { name: /^Make a new one/ }).check()
   await page.route('**/distributions/init', async route => {
     await held
     await route.continue()
@@ -165,7 +188,15 @@ async function wizard(browser: Browser, instance: Instance): Promise<void> {
   await page.getByText('Making the signing key').waitFor()
   await take('setup-work')
   goOn()
-  await page.getByRole('heading', { name: 'Gatehouse is ready' }).waitFor({ timeout: 600_000 })
+  await page.getByRole('heading', { name: 'What the gate looks with' }).waitFor({ timeout: 600_000 })
+  await take('setup-scanners')
+  for (const step of ['backup', 'factor']) {
+    await page.goto(`${instance.url}/#/setup?step=${step}`)
+    await page.getByRole('button', { name: 'Later' }).waitFor()
+    await take(`setup-${step}`)
+  }
+  await page.goto(`${instance.url}/#/setup?step=first`)
+  await page.getByRole('heading', { name: 'Gatehouse is ready' }).waitFor()
   await take('setup-done')
   await context.close()
 }
@@ -237,6 +268,17 @@ const SHOTS: readonly Shot[] = [
     before: silent('**/api/v1/**'),
     act: page => page.getByText('The server does not answer').waitFor(),
   },
+  // the steps of the wizard, also in German
+  ...['address', 'repositories', 'scanners', 'backup', 'factor', 'first'].map((step): Shot => ({
+    name: `step-${step}`,
+    at: `#/setup?step=${step}`,
+  })),
+  {
+    name: 'step-clocks',
+    at: '#/setup?step=address',
+    before: page => page.clock.setFixedTime(Date.now() + 4 * 60_000),
+    act: page => page.getByText('The two clocks differ').waitFor(),
+  },
   { name: 'dashboard', at: '#/dashboard' },
   { name: 'dashboard-reader', at: '#/dashboard', who: 'r.silva' },
   { name: 'packages', at: '#/packages' },
@@ -248,6 +290,16 @@ const SHOTS: readonly Shot[] = [
   { name: 'packages-quarantined', at: '#/packages?state=quarantined&pick=redis-server' },
   { name: 'packages-versions', at: '#/packages?pick=plant-agent&tab=versions' },
   { name: 'packages-dependencies', at: '#/packages?pick=curl&tab=dependencies' },
+  { name: 'packages-inside', at: '#/packages?pick=curl&tab=inside' },
+  { name: 'packages-history', at: '#/packages?pick=curl&tab=history' },
+  {
+    name: 'packages-compare',
+    at: '#/packages?pick=plant-agent&version=3.2.1&in=jammy&arch=amd64',
+    act: async page => {
+      await press('Compare')(page)
+      await page.getByRole('dialog').locator('table').first().waitFor()
+    },
+  },
   { name: 'packages-delete', at: '#/packages?pick=curl', act: press('Delete') },
   {
     name: 'packages-quarantine',
@@ -329,6 +381,28 @@ const SHOTS: readonly Shot[] = [
     at: '#/review',
     act: async page => {
       await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
+    },
+  },
+  {
+    name: 'review-bulk-preview',
+    at: '#/review',
+    act: async page => {
+      await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
+      await page.getByRole('radio', { name: /^Approve/ }).check()
+      await page.getByLabel('Justification').fill('Looked at with the team.')
+      await page.getByRole('button', { name: /^Approve, / }).click()
+      await page.getByRole('dialog').getByText('Would be decided').waitFor()
+    },
+  },
+  {
+    name: 'review-undo',
+    at: `#/${HELD}`,
+    act: async page => {
+      await page.clock.install()
+      await page.getByRole('radio', { name: /^Reject/ }).check()
+      await page.getByLabel('Justification').fill('It is not wanted on any line.')
+      await button(page, /^Reject/).click()
+      await page.getByText('left to undo').waitFor()
     },
   },
   { name: 'review-reader', at: `#/${HELD}`, who: 'r.silva' },
@@ -480,8 +554,8 @@ const SHOTS: readonly Shot[] = [
     name: 'jobs-log',
     at: '#/jobs',
     act: async page => {
-      await button(page, /^Log of Make a backup/).click()
-      await page.getByText('Done.').waitFor()
+      await button(page, /^Log of /).click()
+      await page.getByRole('complementary').or(page.getByRole('dialog')).last().locator('ol li, pre').first().waitFor()
     },
   },
   { name: 'audit', at: '#/audit' },
@@ -501,6 +575,8 @@ const SHOTS: readonly Shot[] = [
   { name: 'users-new', at: '#/users', act: press('Create user') },
   { name: 'users-reset', at: '#/users', act: press('Reset password') },
   { name: 'users-delete', at: '#/users', act: press('Delete r.silva') },
+  { name: 'users-person', at: '#/users?person=r.silva' },
+  { name: 'users-person-nobody', at: '#/users?person=nobody' },
   { name: 'users-groups', at: '#/users?tab=groups' },
   { name: 'users-group', at: '#/users?tab=groups', act: press('Change') },
   { name: 'users-keys', at: '#/users?tab=keys' },
@@ -622,8 +698,53 @@ const SHOTS: readonly Shot[] = [
   { name: 'inventory-rules', at: '#/inventory', before: showMachines, act: press('Rules') },
   { name: 'inventory-community', at: '#/inventory', before: community },
   ...importShots,
+  ...machineShots,
   { name: 'health', at: '#/health' },
+  { name: 'health-silent', at: '#/health', before: silent('**/api/v1/health**') },
+  { name: 'policy-silent', at: '#/policy', before: silent('**/api/v1/settings/**') },
+  ...['vulnerabilities', 'health', 'audit', 'inventory'].map((screen): Shot => ({
+    name: `print-${screen}`,
+    at: `#/${screen}`,
+    ...(screen === 'inventory' ? { before: showMachines } : {}),
+    act: page => page.emulateMedia({ media: 'print' }),
+  })),
   { name: 'menu', at: '#/health', act: page => page.locator('.who').click() },
+  {
+    name: 'palette',
+    at: '#/dashboard',
+    act: async page => {
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox').fill('plant')
+      await page.getByRole('option').nth(3).waitFor()
+    },
+  },
+  {
+    name: 'palette-none',
+    at: '#/dashboard',
+    act: async page => {
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox').fill('xyzzy')
+    },
+  },
+  { name: 'messages', at: '#/packages', act: press(/message|Message/) },
+  {
+    name: 'tray',
+    at: '#/packages',
+    before: page =>
+      page.route('**/api/v1/jobs?*', async route => {
+        const reply = await route.fetch()
+        const { items, ...rest } = (await reply.json()) as { items: Record<string, unknown>[] }
+        const running = items.slice(0, 1).map(job => ({ ...job, status: 'running', finished_at: null, percent: 41 }))
+        await route.fulfill({ json: { ...rest, items: [...running, ...items.slice(1)], total: 1 } })
+      }),
+    act: press(/job(s)? open/),
+  },
+  {
+    name: 'phone-menu',
+    at: '#/health',
+    before: page => page.setViewportSize({ width: 420, height: 900 }),
+    act: press('Menu'),
+  },
   { name: 'keys', at: '#/review', act: page => page.keyboard.press('?') },
   {
     name: 'again',
@@ -649,16 +770,19 @@ const SHOTS: readonly Shot[] = [
   },
 ]
 
-const instance = await startInstance()
+buildConsole()
+const machine = await startPicturedMachine()
+const instance = await startInstance(machine.env)
 const browser = await launch()
 let vendors: Awaited<ReturnType<typeof seedImports>> | undefined
 try {
   await wizard(browser, instance)
   await instance.seed()
-  if (wanted('import')) vendors = await seedImports(instance)
+  if (importShots.some(({ name }) => wanted(name))) vendors = await seedImports(instance)
   for (const shot of SHOTS) await shoot(browser, instance, shot)
 } finally {
   await browser.close()
   await instance.stop()
   await vendors?.close()
+  await machine.close()
 }

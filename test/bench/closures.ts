@@ -2,9 +2,12 @@ import { compareVersions } from '../../server/formats/deb/version.ts'
 import { isInBase, type Candidate, type Closure, type Universe } from '../../server/imports/resolve/closure.ts'
 import { debResolver } from '../../server/imports/resolve/deb.ts'
 import { createUniverse } from '../../server/imports/resolve/universe.ts'
+import { candidatesOf } from '../support/candidates.ts'
 import { createAptOracle } from './apt-oracle.ts'
 import { problemsOf, stanzasOf, type Stanza } from './closure-check.ts'
-import { candidatesOf, debianIndexes, readIndexText } from './debian-index.ts'
+import { debianIndexes, readIndexText } from './debian-index.ts'
+import { isRun, type Measured } from './rows.ts'
+import { findUninstallable } from './uninstallable.ts'
 
 /** Asked in every run, beside those drawn. */
 const ALWAYS = [
@@ -121,6 +124,42 @@ async function judge(
   return score
 }
 
+/** Closures of packages drawn at random, on an empty machine, beside apt of this machine. */
+export async function measureClosures(count: number, seed: number): Promise<Measured> {
+  const what = `closures of ${count} packages of Debian drawn at random`
+  const archive = await readArchive()
+  if (archive === undefined) return [{ what, why: 'apt of this machine has no index of Debian: run apt-get update' }]
+  const roots = drawn(archive, count, seed)
+  const broken = await judgeUninstallable(archive)
+  const { valid, exact, lean, ms } = await judge(archive, { roots, base: false, recommends: false })
+  return [
+    {
+      what: `${what}: all valid, 95 of 100 as apt, 97.5 not larger`,
+      here: `${valid} valid, ${exact} as apt, ${lean} not larger; ${(ms / count).toFixed(1)} ms each`,
+      isWithin: valid === count && exact >= 0.95 * count && lean >= 0.975 * count,
+    },
+    broken,
+  ]
+}
+
+/** What no machine can install is told as unresolved. */
+async function judgeUninstallable({ universe, stanzas }: Archive): Promise<Measured[number]> {
+  const what = 'packages of Debian that dose-debcheck finds uninstallable: all told as unresolved'
+  const broken = await findUninstallable(stanzas.values())
+  if (broken === undefined) return { what, why: 'dose-debcheck is not installed' }
+  const ask = { arch: 'amd64', base: [], published: [], recommends: false }
+  const resolved = broken.filter(root => debResolver.resolve(universe, { ...ask, roots: [root] }).satisfied)
+  const said = (list: typeof broken): string => list.map(({ name }) => name).join(', ') || 'none'
+  console.log(`uninstallable by dose-debcheck: ${said(broken)}; resolved here: ${said(resolved)}`)
+  return { what, here: `${broken.length - resolved.length} of ${broken.length}`, isWithin: resolved.length === 0 }
+}
+
+/** So many names of the archive; the same for the same seed. */
+function drawn({ names }: Archive, count: number, seed: number): string[] {
+  const draw = drawing(seed)
+  return Array.from({ length: count }, () => names[Math.floor(draw() * names.length)] ?? '')
+}
+
 /**
  * Closures of packages of Debian drawn at random, beside apt: `npm run bench closures [count] [seed] [recommends]`.
  * Needs the indexes that `apt-get update` brings.
@@ -131,15 +170,11 @@ export async function run([count = '200', seed = '1', word]: readonly string[]):
     console.log('apt of this machine has no index of Debian: run apt-get update.')
     return true
   }
-  const draw = drawing(Number(seed))
-  const drawn = Array.from(
-    { length: Number(count) },
-    () => archive.names[Math.floor(draw() * archive.names.length)] ?? '',
-  )
-  let isGood = true
+  const broken = await judgeUninstallable(archive)
+  let isGood = !isRun(broken) || broken.isWithin !== false
   for (const base of [false, true]) {
     for (const [what, roots] of [
-      ['drawn', drawn],
+      ['drawn', drawn(archive, Number(count), Number(seed))],
       ['always', ALWAYS],
     ] as const) {
       // what a machine has already, apt does not download again

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { debUpstream } from '../../server/formats/deb/upstream.ts'
 import type { UpstreamPackage } from '../../server/formats/upstream.ts'
-import type { Candidate } from '../../server/imports/resolve/closure.ts'
 import { trustKeys } from '../../server/signing/trusted-keys.ts'
 
 const HELPER = '/usr/lib/apt/apt-helper'
@@ -43,15 +42,3 @@ function chunks(bytes: Buffer | undefined): AsyncIterable<Buffer> | undefined {
     for (let at = 0; at < bytes.length; at += 2 ** 16) yield await Promise.resolve(bytes.subarray(at, at + 2 ** 16))
   })()
 }
-
-/** As the catalogue gives them to resolution. */
-export const candidatesOf = (packages: readonly UpstreamPackage[], sourceKey: string): Candidate[] =>
-  packages.map(({ identity: { name, version, arch }, size, relations }, at) => ({
-    id: `${sourceKey}-${at}`,
-    name,
-    version,
-    arch,
-    size,
-    sourceKey,
-    relations,
-  }))

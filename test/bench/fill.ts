@@ -106,10 +106,10 @@ export async function fillIndex(db: Db, { artifacts, versionsEach }: Fill): Prom
     }))
     await db.query(
       `
-      insert into package (format, codename, name, version, arch, sort_key, sha256, size, summary, state, worst, findings, warned,
+      insert into package (format, codename, name, source, source_version, version, arch, sort_key, sha256, size, summary, state, worst, findings, warned,
                            uploaded_by, origin,
                            created_at, changed_at, manifest, facts, paths)
-      select 'deb', r.codename, r.name, '1.' || v, 'amd64', lpad(v::text, 8, '0'), md5(r.n::text) || md5(v::text), 10000 + r.n, r.summary,
+      select 'deb', r.codename, r.name, r.name, '1.' || v, '1.' || v, 'amd64', lpad(v::text, 8, '0'), md5(r.n::text) || md5(v::text), 10000 + r.n, r.summary,
              case when r.n % 50 = 7 then 'pending_review' when r.n % 90 = 11 then 'quarantined' else 'published' end,
              case when r.n % 12 = 5 then 'high' end, (r.n % 12 = 5)::int, false, 'bench', 'upload',
              now() - (r.n % 2000000) * interval '1 second', now() - (r.n % 2000000) * interval '1 second',

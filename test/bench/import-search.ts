@@ -5,6 +5,7 @@ import { createDb, type Db } from '../../server/db/db.ts'
 import { startEmbedded } from '../../server/db/embedded.ts'
 import { migrate } from '../../server/db/migrate.ts'
 import { searchCatalogue } from '../../server/imports/catalogue/search.ts'
+import { isRun, type Measured } from './rows.ts'
 
 const EACH = 9
 const NAMES = 121_600
@@ -86,8 +87,8 @@ function questions(names: readonly string[], random: (below: number) => number):
   }
 }
 
-/** `npm run bench import-search`: false where 95 of 100 searches take longer than the budget. */
-export async function run(): Promise<boolean> {
+/** Searches over a million packages, of every kind. */
+export async function measureSearch(): Promise<Measured> {
   const folder = await mkdtemp(join(tmpdir(), 'gh-bench-import-search-'))
   const cluster = await startEmbedded({ folder: join(folder, 'data'), durable: false })
   const db = createDb(cluster)
@@ -125,10 +126,20 @@ export async function run(): Promise<boolean> {
     console.log(
       `search: p95 of all ${p95.toFixed(1)} ms of ${BUDGET_MS}: ${p95 <= BUDGET_MS ? 'within budget' : 'TOO SLOW'}`,
     )
-    return p95 <= BUDGET_MS
+    return [
+      {
+        what: `search over ${row?.n} packages, p95 of ${all.length} searches; at most ${BUDGET_MS} ms`,
+        here: `${p95.toFixed(1)} ms`,
+        isWithin: p95 <= BUDGET_MS,
+      },
+    ]
   } finally {
     await db.close()
     await cluster.stop()
     await rm(folder, { recursive: true, force: true })
   }
 }
+
+/** `npm run bench import-search`: false where 95 of 100 searches take longer than the budget. */
+export const run = async (): Promise<boolean> =>
+  (await measureSearch()).every(one => isRun(one) && one.isWithin !== false)

@@ -12,6 +12,7 @@ import { getFormat } from '../../server/formats/index.ts'
 import type { TrustedKeys } from '../../server/signing/trusted-keys.ts'
 import { aptTree, fetchFrom, type IndexTree } from '../support/index-trees.ts'
 import { fetchBelow, machineKeys, machineSuites, type MachineSuite } from '../support/machine-archive.ts'
+import type { Measured } from './rows.ts'
 
 /** How much PostgreSQL wrote to its log, in bytes from its beginning. */
 async function walOf(db: Db): Promise<number> {
@@ -111,13 +112,14 @@ async function measure({ db, folder, keys }: Bench, source: Source, label: strin
   const ms = performance.now() - start
   const { user, system } = process.cpuUsage(cpu)
   const late = lag()
+  const written = (await rowsOf(db)) - rows
   console.log(
     `${source.key.padEnd(20)} ${label.padEnd(12)} ${result.state} ${String(result.packages).padStart(6)} packages` +
       ` +${result.added} -${result.removed}  ${Math.round(ms)} ms, ${Math.round((user + system) / 1000)} ms of CPU,` +
-      ` WAL ${((await walOf(db)) - wal) / 1e6} MB, ${(await rowsOf(db)) - rows} rows, lag ${Math.round(late)} ms,` +
+      ` WAL ${((await walOf(db)) - wal) / 1e6} MB, ${written} rows, lag ${Math.round(late)} ms,` +
       ` ${Math.round(process.memoryUsage.rss() / 1e6)} MB now, files: ${files.length} (${files.at(-1) ?? ''}) ${result.said ?? ''}`,
   )
-  return { result, files }
+  return { result, files, rows: written, seconds: ms / 1000, cpu: (user + system) / 1e6 }
 }
 
 /** An index as large as bookworm's, of which one package in so many has another version. */
@@ -154,6 +156,45 @@ async function measureChanges(bench: Bench): Promise<void> {
   }
 }
 
+/** The database and the folder of one measurement. */
+async function withBench<T>(keys: TrustedKeys, work: (bench: Bench) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'gh-bench-import-'))
+  const cluster = await startEmbedded({ folder: join(folder, 'data') })
+  const db = createDb(cluster)
+  try {
+    await migrate(db)
+    return await work({ db, folder, keys })
+  } finally {
+    await db.close()
+    await cluster.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** The first synchronisation of a suite, and one where nothing has changed. */
+export async function measureSync(suite: MachineSuite, keys: TrustedKeys): Promise<Measured> {
+  return withBench(keys, async bench => {
+    const source = await addSource(bench.db, suite)
+    const first = await measure(bench, source, 'first')
+    if (first.result.state !== 'ok')
+      return [{ what: `synchronisation of ${suite.suite}`, why: first.result.said ?? '' }]
+    const again = await measure(bench, source, 'unchanged')
+    const said = ({ seconds, cpu }: { readonly seconds: number; readonly cpu: number }): string =>
+      `${seconds.toFixed(1)} s, ${cpu.toFixed(1)} s of CPU beside PostgreSQL`
+    return [
+      {
+        what: `first synchronisation of ${suite.suite} ${suite.components.join(' ')}, ${first.result.packages} packages`,
+        here: said(first),
+      },
+      {
+        what: 'the same, nothing changed: one file, no row written',
+        here: `${said(again)}; ${again.files.length} file, ${again.rows} rows`,
+        isWithin: again.files.length === 1 && again.rows === 0,
+      },
+    ]
+  })
+}
+
 /** `npm run bench import-sync`: the suites that this machine's apt reads. */
 export async function run(): Promise<boolean> {
   const suites = machineSuites()
@@ -162,15 +203,10 @@ export async function run(): Promise<boolean> {
     console.log('apt of this machine reads no Debian suite, or has no keys of it: nothing is measured')
     return true
   }
-  const folder = await mkdtemp(join(tmpdir(), 'gh-bench-import-'))
-  const cluster = await startEmbedded({ folder: join(folder, 'data') })
-  const db = createDb(cluster)
-  try {
-    await migrate(db)
-    const bench = { db, folder, keys }
+  return withBench(keys, async bench => {
     let within = true
     for (const suite of suites) {
-      const source = await addSource(db, suite)
+      const source = await addSource(bench.db, suite)
       await measure(bench, source, 'first')
       const again = await measure(bench, source, 'unchanged')
       within &&= again.files.length === 1 && !again.result.changed
@@ -178,9 +214,5 @@ export async function run(): Promise<boolean> {
     await measureChanges(bench)
     console.log(`most memory of this process: ${Math.round(process.resourceUsage().maxRSS / 1024)} MB`)
     return within
-  } finally {
-    await db.close()
-    await cluster.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
+  })
 }

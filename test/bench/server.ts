@@ -68,6 +68,8 @@ export async function startServer(
 
 export interface Sent {
   readonly path: string
+  /** POST by default. */
+  readonly method?: 'POST' | 'PATCH'
   readonly body: Buffer
   readonly type: string
   readonly token?: string
@@ -80,7 +82,7 @@ export interface Sent {
 export function send(
   { url }: Server,
   agent: Agent,
-  { path, body, type, token, n = 0, waits = false }: Sent,
+  { path, method = 'POST', body, type, token, n = 0, waits = false }: Sent,
 ): Promise<{ readonly status: number; readonly text: string }> {
   return new Promise((resolve, reject) => {
     const asked = request(
@@ -89,7 +91,7 @@ export function send(
         host: url.hostname,
         port: url.port,
         path: `/api/v1${path}`,
-        method: 'POST',
+        method,
         headers: {
           'Content-Type': type,
           'Content-Length': body.length,

@@ -16,29 +16,53 @@ import { buildDeb } from '../support/packages.ts'
 import { layoutOf } from '../support/repositories.ts'
 import { nameOf } from './add-one.ts'
 import { specOf } from './publish-deb.ts'
-import { ADMIN, formOf, json, logIn, namedInTree, send, startServer } from './server.ts'
+import { ADMIN, formOf, json, logIn, namedInTree, send, startServer, type Server } from './server.ts'
 
 const BATCH = 500
 
-/** Makes admin, key and distribution, and uploads package 0. @returns its manifest, the model of the others */
-async function prepare(root: string, layout: Layout): Promise<Manifest> {
+/** Manifests that those of others are made after. */
+interface Models {
+  readonly published: Manifest
+  /** Absent where none is to be held. */
+  readonly held: Manifest | undefined
+}
+
+/** Makes admin, key and distribution, uploads package 0, and package 1 where some are to be held. */
+async function prepare(root: string, layout: Layout, someHeld: boolean): Promise<Models> {
   const server = await startServer(root)
   const agent = new Agent()
   try {
     const token = await logIn(server, agent)
     await send(server, agent, { path: '/distributions/init', token, ...json({ codename: 'jammy' }) })
-    const bytes = await buildDeb(specOf(0))
-    const { status, text } = await send(server, agent, {
-      path: '/upload/',
-      token,
-      ...formOf(`${nameOf(0)}.deb`, bytes),
-    })
-    if (status !== 201) throw new Error(`the first upload was answered with ${status} ${text.slice(0, 300)}`)
+    for (const n of someHeld ? [0, 1] : [0]) {
+      const { status, text } = await send(server, agent, {
+        path: '/upload/',
+        token,
+        ...formOf(`${nameOf(n)}.deb`, await buildDeb(specOf(n))),
+      })
+      if (status >= 300) throw new Error(`upload ${n} was answered with ${status} ${text.slice(0, 300)}`)
+      // no engine looks at them, which is a reason to hold the next one
+      if (someHeld) await setUnavailable(server, agent, { token, to: n === 0 ? 'hold' : 'warn' })
+    }
   } finally {
     agent.destroy()
     await server.stop() // writes what it owes to the files
   }
-  const folder = join(layout.manifestFolder('deb', 'jammy' as Manifest['ref']['codename']), nameOf(0))
+  return { published: await manifestOf(layout, 0), held: someHeld ? await manifestOf(layout, 1) : undefined }
+}
+
+async function setUnavailable(
+  server: Server,
+  agent: Agent,
+  { token, to }: { token: string; to: 'hold' | 'warn' },
+): Promise<void> {
+  const change = json({ validation: { on_scanner_unavailable: to } })
+  const { status, text } = await send(server, agent, { path: '/settings/', token, method: 'PATCH', ...change })
+  if (status !== 200) throw new Error(`the setting was answered with ${status} ${text.slice(0, 300)}`)
+}
+
+async function manifestOf(layout: Layout, n: number): Promise<Manifest> {
+  const folder = join(layout.manifestFolder('deb', 'jammy' as Manifest['ref']['codename']), nameOf(n))
   const [name = ''] = await readdir(folder)
   return readManifest(JSON.parse(await readFile(join(folder, name), 'utf8')))
 }
@@ -74,12 +98,17 @@ async function place(layout: Layout, model: Manifest, n: number): Promise<Manife
 async function stock(
   db: Db,
   layout: Layout,
-  { model, packages }: { model: Manifest; packages: number },
+  { models, packages, held }: { models: Models; packages: number; held: number },
 ): Promise<void> {
-  for (let start = 1; start < packages; start += BATCH)
+  const first = models.held === undefined ? 1 : 2
+  for (let start = first; start < packages; start += BATCH)
     await db.tx(async tx => {
       const manifests: Manifest[] = []
-      for (let n = start; n < Math.min(packages, start + BATCH); n++) manifests.push(await place(layout, model, n))
+      for (let n = start; n < Math.min(packages, start + BATCH); n++) {
+        // package 1 is one of them
+        const model = n > packages - held ? models.held : undefined
+        manifests.push(await place(layout, model ?? models.published, n))
+      }
       const written = await insertManifests(tx, manifests)
       await refreshArtifacts(
         tx,
@@ -88,7 +117,9 @@ async function stock(
       )
       await markDirty(
         tx,
-        written.map(({ id, manifest: { ref } }) => ({ id, ref, component: '' })),
+        written
+          .filter(({ manifest }) => manifest.state === 'published')
+          .map(({ id, manifest: { ref } }) => ({ id, ref, component: '' })),
       )
     })
   await db.query(`insert into outbox (key, not_before) values ('publish:jammy', now()), ('contents:jammy', now())`)
@@ -98,14 +129,15 @@ async function stock(
 /**
  * Makes a REPOS_ROOT with so many packages in jammy, as a daemon that stopped would have left it: rows, manifests and
  * bytes, not yet published. The first start publishes them.
+ * @param held  how many of them wait for a decision
  */
-export async function makeStockedRoot(root: string, packages: number): Promise<void> {
+export async function makeStockedRoot(root: string, packages: number, held = 0): Promise<void> {
   const layout = layoutOf(root)
-  const model = await prepare(root, layout)
+  const models = await prepare(root, layout, held > 0)
   const embedded = await startEmbedded({ folder: layout.database, durable: false })
   const db = createDb(embedded)
   try {
-    await stock(db, layout, { model, packages })
+    await stock(db, layout, { models, packages, held })
   } finally {
     await db.close()
     await embedded.stop()

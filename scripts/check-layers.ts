@@ -7,7 +7,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['core', 'lib'],
   ['db', 'files', 'record', 'work'],
   ['formats', 'scanners', 'vulndb', 'contents', 'signing', 'settings', 'outbound', 'directory', 'machine'],
-  ['catalog', 'pipeline', 'publish', 'review', 'sbom', 'backup', 'inventory', 'imports'],
+  ['catalog', 'pipeline', 'publish', 'review', 'sbom', 'backup', 'inventory', 'imports', 'registries'],
   ['features'],
   ['http', 'api.ts'],
   ['compose.ts', 'env.ts', 'env-table.ts', 'main.ts', 'cli', 'compose'],
@@ -26,6 +26,8 @@ const NEIGHBOURS = new Set([
   'imports -> catalog',
   'imports -> pipeline',
   'imports -> publish',
+  'registries -> catalog',
+  'registries -> pipeline',
 ])
 /**
  * Where the console may name types of the server: the file that gathers what goes over the wire. Only types cross over.

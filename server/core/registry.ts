@@ -1,0 +1,30 @@
+import type { Codename } from './identity.ts'
+
+/** `hosted`: its versions are published here. `proxy`: it reads through to an upstream. `group`: one address for others. */
+export const REGISTRY_KINDS = ['hosted', 'proxy', 'group'] as const
+export type RegistryKind = (typeof REGISTRY_KINDS)[number]
+
+/** Where a proxy reads. */
+export interface RegistryUpstream {
+  /** The address that its clients would use, without a slash at the end. */
+  readonly url: string
+  /** Names the secret that is sent along; absent: none is. */
+  readonly credential?: string
+}
+
+/**
+ * What a repository is whose clients ask for each name instead of reading a signed index. Its `codename` is the name in
+ * its address, and it shares the names with distributions.
+ */
+export interface RegistryRules {
+  readonly kind: RegistryKind
+  /** Of a group: asked in this order. */
+  readonly members?: readonly Codename[]
+  readonly upstream?: RegistryUpstream
+  /** Of a proxy: versions younger than so many days are hidden; 0: none. */
+  readonly minAgeDays?: number
+  /** Names that belong to the house, whether or not a version of them is here: `@ours/*`, `com.ours.*`, `ours-*`. */
+  readonly reserved?: readonly string[]
+  /** Of a Maven registry: the newest builds of a snapshot that are kept. */
+  readonly snapshotsKept?: number
+}

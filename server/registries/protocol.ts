@@ -1,0 +1,90 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { Principal } from '../core/access.ts'
+import type { FormatId, Sha256 } from '../core/identity.ts'
+import type { Distribution } from '../core/repository.ts'
+import type { Viewer } from '../core/viewer.ts'
+
+/** What a caller wants with a registry: `read` installs, `write` publishes, `manage` removes. */
+export type Intent = 'read' | 'write' | 'manage'
+
+/** Who asks. */
+export interface Caller {
+  /** Undefined without a credential. */
+  readonly who: Principal | undefined
+  readonly viewer: Viewer
+  readonly ip: string
+  /**
+   * Refuses what the caller may not do in this registry: by role, by the limits of the token, by the access of the
+   * registry. `read` was asked before the protocol is called.
+   * @throws not_signed_in where a credential would help, forbidden, outside_scope, outside_distribution
+   */
+  need(intent: Intent): void
+}
+
+/** A request below the address of a registry. */
+export interface RegistryRequest {
+  readonly method: string
+  /** Below the registry, each decoded: `['@s/n', '-', 'n-1.0.0.tgz']` for `/npm/ours/@s%2fn/-/n-1.0.0.tgz`. */
+  readonly segments: readonly string[]
+  /** True where the address ends with a slash. */
+  readonly endsWithSlash: boolean
+  readonly query: URLSearchParams
+  readonly headers: IncomingHttpHeaders
+  /** The bytes as they come; unpacked where `Content-Encoding` is gzip. */
+  readonly body: Readable
+  readonly registry: Distribution
+  readonly caller: Caller
+  /** The registry's address as the client called it, without a slash at the end: `https://host/npm/ours`. */
+  readonly address: string
+  readonly requestId: string
+  /** Aborts when the client goes. */
+  readonly signal: AbortSignal
+}
+
+/** A request below the root of a protocol that names no registry; `address` is that of the root. */
+export type RootRequest = Omit<RegistryRequest, 'registry'>
+
+/** The bytes of an answer; a file of the pool is sent with ranges, ETag and conditional requests. */
+export type AnswerBody =
+  | { readonly kind: 'bytes'; readonly bytes: Buffer | string }
+  | { readonly kind: 'json'; readonly json: unknown }
+  | { readonly kind: 'blob'; readonly sha256: Sha256; readonly size: number }
+  | { readonly kind: 'file'; readonly path: string }
+
+/** What a protocol answers. A HEAD gets the same without its body. */
+export interface RegistryAnswer {
+  readonly status: number
+  /** The text after the status code, which many clients show: ASCII, one line, at most 120 characters; cut to that. */
+  readonly reason?: string
+  readonly type?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: AnswerBody
+  /** Sets an ETag of the body and answers 304 where the client has it. */
+  readonly conditional?: true
+}
+
+/** A refusal in the words of the protocol. `how` names the code of the error and what a client is told. */
+export interface Refusal {
+  readonly status: number
+  /** `version_not_found` */
+  readonly code: string
+  readonly detail: string
+  /** What a client must send to be let in: set on 401. */
+  readonly challenge?: string
+}
+
+/** What the clients of one format speak. One for each, in `registries/<id>/`. */
+export interface RegistryProtocol {
+  readonly format: FormatId
+  /** The first segment of its addresses: `npm`, `pypi`, `maven`, `v2`. */
+  readonly root: string
+  /** What asks a client for a credential: the value of `WWW-Authenticate`. */
+  challenge(request: Pick<RegistryRequest, 'address' | 'segments' | 'method' | 'registry'>): string
+  /** Undefined: no address of this protocol. */
+  answer(request: RegistryRequest): Promise<RegistryAnswer | undefined>
+  /** Addresses below the root that name no registry, as `/v2/` and `/v2/token`; undefined: none of them. */
+  atRoot?(request: RootRequest): Promise<RegistryAnswer | undefined>
+  /** An error as its clients read it. */
+  refuse(refusal: Refusal): RegistryAnswer
+}

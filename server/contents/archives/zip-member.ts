@@ -3,7 +3,7 @@ import { pipeline, Readable } from 'node:stream'
 import { Malformed, malformed } from '../../lib/limited.ts'
 import { chunksOf, fileWithin, HEAD_BYTES, mustFit } from '../open-file.ts'
 import type { HeldFile, OpenFile, Room } from '../reader.ts'
-import type { ZipMember } from './zip-directory.ts'
+import type { ZipMember } from '../../lib/zip-directory.ts'
 
 const LOCAL = 30
 const LOCAL_MAGIC = 0x04034b50

@@ -1,6 +1,6 @@
 import { malformed } from '../../lib/limited.ts'
 import type { Unpacker } from '../reader.ts'
-import { readZipDirectory } from './zip-directory.ts'
+import { readZipDirectory } from '../../lib/zip-directory.ts'
 import { openMember, whyClosed, whyDamaged } from './zip-member.ts'
 
 /** Names of what can be nothing but a zip. */

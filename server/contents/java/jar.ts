@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { constants, crc32, inflateRawSync } from 'node:zlib'
 import { malformed, Malformed } from '../../lib/limited.ts'
-import { readZipDirectory, type ZipMember } from '../archives/zip-directory.ts'
+import { readZipDirectory, type ZipMember } from '../../lib/zip-directory.ts'
 import type { OpenFile, Reader, Unopened } from '../reader.ts'
 import { JAVA_ENDING, readJarName } from './file-name.ts'
 import { identify, type Stated } from './identify.ts'

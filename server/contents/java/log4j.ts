@@ -1,4 +1,4 @@
-import type { ZipMember } from '../archives/zip-directory.ts'
+import type { ZipMember } from '../../lib/zip-directory.ts'
 
 /*
  * log4j-core by two of its classes, for jars that carry it without its pom. CRC-32 and size stand in the directory of a

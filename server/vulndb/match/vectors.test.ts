@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { readVectors } from '../../../test/support/reference-data.ts'
-import { compareMaven } from '../versions/maven.ts'
-import { comparePep440, isPep440 } from '../versions/pep440.ts'
-import { compareSemver } from '../versions/semver.ts'
+import { compareMaven } from '../../core/versions/maven.ts'
+import { comparePep440, isPep440 } from '../../core/versions/pep440.ts'
+import { compareSemver } from '../../core/versions/semver.ts'
 import { scoreOf } from './severity.ts'
 
 const isHere = readVectors('semver-node.tsv').length > 0

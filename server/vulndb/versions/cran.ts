@@ -1,4 +1,4 @@
-import { compareLists, compareNumerals } from './numerals.ts'
+import { compareLists, compareNumerals } from '../../core/versions/numerals.ts'
 
 /** Whether R takes this for a package's version: numbers with dots or hyphens between them. */
 export const isCran = (text: string): boolean => text.length <= 200 && /^\d+(?:[.-]\d+)*$/.test(text)

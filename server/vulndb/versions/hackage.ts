@@ -1,4 +1,4 @@
-import { compareLists, compareNumerals } from './numerals.ts'
+import { compareLists, compareNumerals } from '../../core/versions/numerals.ts'
 
 /** Whether Cabal takes this for a version: numbers and dots. */
 export const isHackage = (text: string): boolean => text.length <= 200 && /^\d+(?:\.\d+)*$/.test(text)

@@ -1,4 +1,4 @@
-import { compareNumerals, compareTexts } from './numerals.ts'
+import { compareNumerals, compareTexts } from '../../core/versions/numerals.ts'
 
 /** Whether it is a version as authors of native code write them: it begins with a number and has no blanks. */
 export const isNative = (text: string): boolean => text.length <= 200 && /^\d[\w.+~-]*$/.test(text)

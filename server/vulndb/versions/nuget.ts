@@ -1,4 +1,4 @@
-import { compareIdentifiers, compareLists, compareNumerals } from './numerals.ts'
+import { compareIdentifiers, compareLists, compareNumerals } from '../../core/versions/numerals.ts'
 
 const PATTERN = /^v?(\d+(?:\.\d+){0,3})(?:-([0-9a-z-]+(?:\.[0-9a-z-]+)*))?(?:\+[0-9a-z.-]*)?$/i
 

@@ -1,13 +1,13 @@
 import { compareCran, isCran } from './cran.ts'
 import { compareHackage, isHackage } from './hackage.ts'
-import { compareMaven } from './maven.ts'
+import { compareMaven } from '../../core/versions/maven.ts'
 import { compareNative, isNative } from './native.ts'
 import { compareNuget, isNuget } from './nuget.ts'
 import { comparePackagist, isPackagist } from './packagist.ts'
-import { comparePep440, isPython } from './pep440.ts'
+import { comparePep440, isPython } from '../../core/versions/pep440.ts'
 import { comparePub, isPub } from './pub.ts'
 import { compareRubyGems, isRubyGems } from './rubygems.ts'
-import { compareSemver, isSemver } from './semver.ts'
+import { compareSemver, isSemver } from '../../core/versions/semver.ts'
 
 /** How versions of one kind are read and compared. */
 export interface VersionOrder {

@@ -1,4 +1,4 @@
-import { compareNumerals } from './numerals.ts'
+import { compareNumerals } from '../../core/versions/numerals.ts'
 
 /** The words of PHP's version_compare in its order; the first that begins a part counts. */
 const FORMS: readonly (readonly [word: string, rank: number])[] = [

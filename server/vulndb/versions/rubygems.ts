@@ -1,4 +1,4 @@
-import { compareLists, compareNumerals, compareTexts } from './numerals.ts'
+import { compareLists, compareNumerals, compareTexts } from '../../core/versions/numerals.ts'
 
 const PATTERN = /^\s*\d[0-9a-z]*(?:\.[0-9a-z]+)*(?:-[0-9a-z-]+(?:\.[0-9a-z-]+)*)?\s*$/i
 

@@ -1,5 +1,12 @@
-import { malformed } from '../../lib/limited.ts'
-import type { OpenFile } from '../reader.ts'
+import { malformed } from './limited.ts'
+
+/** The bytes of a zip, read by position. */
+export interface ZipSource {
+  readonly size: number
+  /** Its first bytes, four or more where it has them. */
+  readonly head: Buffer
+  read(offset: number, length: number): Promise<Buffer>
+}
 
 /** One member, as the central directory lists it. */
 export interface ZipMember {
@@ -40,7 +47,7 @@ interface End {
   readonly isDoubled: boolean
 }
 
-async function findEnd(file: OpenFile): Promise<End | undefined> {
+async function findEnd(file: ZipSource): Promise<End | undefined> {
   if (file.size < END) return undefined
   const from = Math.max(0, file.size - END - MAX_COMMENT)
   const tail = await file.read(from, file.size - from)
@@ -64,7 +71,7 @@ const toNumber = (value: bigint): number =>
   value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : malformed('the zip says it is larger than any disk')
 
 /** The record for archives beyond 4 GiB or 65,535 members, where there is one. Source: APPNOTE.TXT 4.3.14, 4.3.15 */
-async function findEnd64(file: OpenFile, end: End): Promise<End> {
+async function findEnd64(file: ZipSource, end: End): Promise<End> {
   if (end.at < 20) return end
   const locator = await file.read(end.at - 20, 20)
   if (locator.readUInt32LE(0) !== 0x07064b50) return end
@@ -156,7 +163,7 @@ function overlaps(members: readonly Listed[]): string[] {
  * @throws Malformed for a damaged directory, for two of them, or for one of more than `most` entries
  * Source: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
  */
-export async function readZipDirectory(file: OpenFile, most: number): Promise<ZipDirectory | undefined> {
+export async function readZipDirectory(file: ZipSource, most: number): Promise<ZipDirectory | undefined> {
   const found = await findEnd(file)
   if (found === undefined) return undefined
   const end = await findEnd64(file, found)

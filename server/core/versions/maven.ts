@@ -11,10 +11,10 @@
  * does a word at the end. Source: https://maven.apache.org/pom.html#version-order-specification, and what ComparableVersion of
  * maven-artifact 3.9 answers where that page says nothing.
  */
-type Rows = readonly (readonly Item[])[]
-type Item = bigint | string
+export type Rows = readonly (readonly Item[])[]
+export type Item = bigint | string
 
-const QUALIFIERS = ['alpha', 'beta', 'milestone', 'rc', 'snapshot', '', 'sp']
+export const QUALIFIERS = ['alpha', 'beta', 'milestone', 'rc', 'snapshot', '', 'sp']
 const RELEASE = QUALIFIERS.indexOf('')
 const ALIASES: Readonly<Record<string, string>> = { cr: 'rc', ga: '', final: '', release: '' }
 const SHORT: Readonly<Record<string, string>> = { a: 'alpha', b: 'beta', m: 'milestone' }
@@ -64,7 +64,7 @@ function trim(rows: Item[][]): Rows {
 }
 
 const parsed = new Map<string, Rows>()
-function parse(version: string): Rows {
+export function parse(version: string): Rows {
   const known = parsed.get(version)
   if (known !== undefined) return known
   const rows = trim(split(version))
@@ -84,14 +84,14 @@ function compareWords(a: string, b: string): number {
 }
 
 /** An item against nothing in its place: `1-rc < 1 < 1.1`. */
-function compareToNothing(item: Item): number {
+export function compareToNothing(item: Item): number {
   if (typeof item === 'bigint') return item === 0n ? 0 : 1
   const at = QUALIFIERS.indexOf(item)
   return order(at === -1 ? QUALIFIERS.length : at, RELEASE)
 }
 
 /** A list against nothing: its first item that counts decides. */
-function compareListToNothing(rows: Rows, from: number): number {
+export function compareListToNothing(rows: Rows, from: number): number {
   for (let n = from; n < rows.length; n++) {
     for (const item of rows[n] ?? []) {
       const difference = compareToNothing(item)

@@ -36,3 +36,20 @@ export function compareIdentifiers(a: string, b: string): number {
   if (x && y) return compareNumerals(a, b)
   return x === y ? compareTexts(a, b) : x ? -1 : 1
 }
+
+/**
+ * A number as a key that sorts by code point as its value: how many digits it has (`a` none, `b` one, … `z` 25 and more
+ * to come), then the digits.
+ */
+export function numberKey(digits: string): string {
+  const value = digits.replace(/^0+/, '')
+  const full = Math.floor(value.length / 25)
+  return `${'z'.repeat(full)}${String.fromCharCode(97 + (value.length % 25))}${value}`
+}
+
+/** A text as printable ASCII that sorts by code point as `compareTexts` sorts the text; it ends as none begins. */
+export function textKey(text: string): string {
+  const escape = (char: string): string =>
+    `${char < '#' ? '"' : '~'}${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return `${text.replace(/[^#-}]/g, escape)}!`
+}

@@ -1,4 +1,4 @@
-import { compareLists, compareNumerals, compareTexts } from './numerals.ts'
+import { compareLists, compareNumerals, compareTexts, numberKey, textKey } from './numerals.ts'
 
 const LONGEST = 200
 
@@ -122,4 +122,55 @@ export function comparePep440(a: string, b: string): number {
   if (x !== undefined && y !== undefined) return compareParsed(x, y)
   if (x !== undefined || y !== undefined) return x === undefined ? -1 : 1
   return compareLists(legacyParts(a), legacyParts(b), compareTexts)
+}
+
+function localKey(part: string): string {
+  return /^\d+$/.test(part) ? `1${numberKey(part)}` : `0${textKey(part)}`
+}
+
+/**
+ * Maps a version to printable ASCII that sorts by code point as `comparePep440` does; equal versions have equal keys:
+ * `1.0` and `v1.0.0` are one.
+ */
+export function pep440Key(text: string): string {
+  const version = parse(text)
+  if (version === undefined) return `!${legacyParts(text).map(textKey).join('')}!`
+  const { epoch, release, pre, post, dev, local } = version
+  return [
+    `0${numberKey(epoch)}`,
+    ...release.map(part => `1${numberKey(part)}`),
+    `!${pre[0]}${numberKey(pre[1])}`,
+    post === '' ? '!' : numberKey(post),
+    dev === '' ? '~' : numberKey(dev),
+    ...local.map(localKey),
+    '!',
+  ].join('')
+}
+
+const WRITTEN = ['', 'a', 'b', 'rc']
+const plain = (digits: string): string => digits.replace(/^0+(?=.)/, '')
+
+/**
+ * The one way PEP 440 writes a version: `1.0rc1` for `v1.0-preview_01`; undefined for what is none. The release keeps
+ * its noughts. Source: https://peps.python.org/pep-0440/#normalization
+ */
+export function normalPep440(text: string): string | undefined {
+  const version = isPep440(text) ? parse(text) : undefined
+  if (version === undefined) return undefined
+  const { epoch, pre, post, dev, local } = version
+  const release = /^v?(?:\d+!)?(\d+(?:\.\d+)*)/.exec(text.trim().toLowerCase())?.[1] ?? ''
+  return [
+    plain(epoch) === '0' ? '' : `${plain(epoch)}!`,
+    release.split('.').map(plain).join('.'),
+    pre[0] === FINAL || pre[0] === BEFORE_ALL ? '' : `${WRITTEN[pre[0]] ?? ''}${plain(pre[1])}`,
+    post === '' ? '' : `.post${plain(post)}`,
+    dev === '' ? '' : `.dev${plain(dev)}`,
+    local.length === 0 ? '' : `+${local.map(part => (/^\d+$/.test(part) ? plain(part) : part)).join('.')}`,
+  ].join('')
+}
+
+/** Whether PEP 440 calls it a pre-release, which clients take only when asked to: `1.0rc1`, `1.0.dev3`. */
+export function isPrePep440(text: string): boolean {
+  const version = parse(text)
+  return version !== undefined && (version.pre[0] !== FINAL || version.dev !== '')
 }

@@ -1,5 +1,5 @@
 import semver from 'semver'
-import { compareIdentifiers, compareLists, compareNumerals } from './numerals.ts'
+import { compareIdentifiers, compareLists, compareNumerals, numberKey, textKey } from './numerals.ts'
 
 /** Advisories also write `1`, `1.2` and `v1.2.3`; npm accepts them. */
 function complete(text: string): string {
@@ -47,4 +47,23 @@ export function compareSemver(a: string, b: string): number {
   if (x !== null && y !== null) return x.compare(y)
   for (const text of [a, b]) if (!isSemver(text)) throw new TypeError(`${text} is no semantic version`)
   return compareAlike(x?.version ?? a, y?.version ?? b)
+}
+
+/** Of a pre-release, the parts between its dots: numbers before words; then the end, before any more. */
+const labelKey = (label: string): string =>
+  `${label
+    .split('.')
+    .map(part => (/^\d+$/.test(part) ? `0${numberKey(part)}` : `1${textKey(part)}`))
+    .join('')}!`
+
+/**
+ * Maps a version to printable ASCII that sorts by code point as `compareSemver` does; equal versions have equal keys:
+ * `1.2.0` and `v1.2+build` are one.
+ * @throws TypeError for what `isSemver` refuses
+ */
+export function semverKey(text: string): string {
+  const [whole, numbers = '', label] = ALIKE.exec(parse(text)?.version ?? text) ?? []
+  if (whole === undefined || text.length > 256) throw new TypeError(`${text} is no semantic version`)
+  const counted = numbers.replace(/(?:\.0+)+$/, '').split('.')
+  return `${counted.map(part => `1${numberKey(part)}`).join('')}!${label === undefined ? '~' : labelKey(label)}`
 }

@@ -1,5 +1,5 @@
 import { fieldsOf, isFields, type Fields } from '../../lib/fields.ts'
-import { parseJsonObject } from '../json-file.ts'
+import { parseJsonObject } from '../../lib/json-file.ts'
 import type { Found } from '../reader.ts'
 import { fileNameOf, folderOf, textOf, textReader } from '../text-file.ts'
 import { nugetFound } from './nuget-found.ts'

@@ -1,5 +1,5 @@
 import { fieldsOf, isFields } from '../../lib/fields.ts'
-import { parseJsonObject } from '../json-file.ts'
+import { parseJsonObject } from '../../lib/json-file.ts'
 import type { Reader } from '../reader.ts'
 import { linesOf, textOf, textReader } from '../text-file.ts'
 import { FOR_DEVELOPMENT } from '../unasked.ts'

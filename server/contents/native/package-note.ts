@@ -1,7 +1,7 @@
 import { isElf, openElf } from '../binary/elf.ts'
 import { bytesOf, sectionOf, type Image } from '../binary/image.ts'
 import { numbersIn } from '../binary/numbers.ts'
-import { parseJsonObject } from '../json-file.ts'
+import { parseJsonObject } from '../../lib/json-file.ts'
 import type { Found, Reader } from '../reader.ts'
 import { isNamed, textOf } from '../text-file.ts'
 

@@ -1,5 +1,5 @@
 import { fieldsOf } from '../../lib/fields.ts'
-import { parseLooseJson } from '../json-file.ts'
+import { parseLooseJson } from '../../lib/json-file.ts'
 import type { Found, Reader } from '../reader.ts'
 import { textOf, textReader } from '../text-file.ts'
 import { isInsideDependency, npmFound } from './npm-found.ts'

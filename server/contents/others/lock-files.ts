@@ -1,4 +1,4 @@
-import { parseJsonObject } from '../json-file.ts'
+import { parseJsonObject } from '../../lib/json-file.ts'
 import type { Found, Reader } from '../reader.ts'
 import { linesOf, textOf, textReader } from '../text-file.ts'
 

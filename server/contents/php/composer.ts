@@ -1,6 +1,6 @@
 import { normalize } from 'node:path/posix'
 import { fieldsOf, isFields, type Fields } from '../../lib/fields.ts'
-import { parseJson, parseJsonObject } from '../json-file.ts'
+import { parseJson, parseJsonObject } from '../../lib/json-file.ts'
 import type { Found } from '../reader.ts'
 import { folderOf, linesOf, textOf, textReader } from '../text-file.ts'
 import { FOR_DEVELOPMENT } from '../unasked.ts'

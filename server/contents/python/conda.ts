@@ -1,4 +1,4 @@
-import { parseJsonObject } from '../json-file.ts'
+import { parseJsonObject } from '../../lib/json-file.ts'
 import type { Found } from '../reader.ts'
 import { fileNameOf, folderOf, textOf, textReader } from '../text-file.ts'
 

@@ -1,5 +1,5 @@
 import { fieldsOf, isFields } from '../../lib/fields.ts'
-import { parseJsonObject } from '../json-file.ts'
+import { parseJsonObject } from '../../lib/json-file.ts'
 import { folderOf, linesOf, textOf, textReader } from '../text-file.ts'
 import { FOR_DEVELOPMENT } from '../unasked.ts'
 import { codePlaces, pypiFound } from './names.ts'

@@ -1,7 +1,7 @@
 import { SaxesParser } from 'saxes'
 import { fieldsOf, isFields } from '../../lib/fields.ts'
 import { malformed } from '../../lib/limited.ts'
-import { parseJson } from '../json-file.ts'
+import { parseJson } from '../../lib/json-file.ts'
 import type { Found } from '../reader.ts'
 import { MOST_ROWS, textOf, textReader } from '../text-file.ts'
 import { namedFound, type Named } from './named.ts'

@@ -1,5 +1,5 @@
 import { fieldsOf, isFields, type Fields } from '../../lib/fields.ts'
-import { parseJson } from '../json-file.ts'
+import { parseJson } from '../../lib/json-file.ts'
 import type { Found } from '../reader.ts'
 import { linesOf, textOf, textReader } from '../text-file.ts'
 import { MOST_BILL } from './cyclonedx.ts'

@@ -1,5 +1,5 @@
-import { isFields, type Fields } from '../lib/fields.ts'
-import { malformed } from '../lib/limited.ts'
+import { isFields, type Fields } from './fields.ts'
+import { malformed } from './limited.ts'
 
 const MOST_DEPTH = 200
 /** Each costs some 50 bytes of memory once it is parsed. */

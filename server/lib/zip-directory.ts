@@ -26,6 +26,8 @@ export interface ZipDirectory {
   readonly members: readonly ZipMember[]
   /** What makes readers see different archives, one sentence each: members that overlap, or that are not listed. */
   readonly faults: readonly string[]
+  /** Members with a second name in an extra field, which some readers take instead. */
+  readonly renamed: readonly string[]
 }
 
 // APPNOTE.TXT 4.3.16: an end record has 22 bytes and a comment of at most 65,535
@@ -108,6 +110,14 @@ function wide(extra: Buffer, values: readonly number[]): number[] {
 /** A member with the length of its name as it is written, which decoding may change. */
 interface Listed extends ZipMember {
   readonly nameSize: number
+  readonly isRenamed: boolean
+}
+
+/** Whether the extra field 0x7075 gives it a second name, which some readers take. Source: APPNOTE.TXT 4.6.9 */
+function isRenamed(extra: Buffer): boolean {
+  for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2))
+    if (extra.readUInt16LE(at) === 0x7075) return true
+  return false
 }
 
 function readMembers(directory: Buffer, { count, base }: { count: number; base: number }): Listed[] {
@@ -133,6 +143,7 @@ function readMembers(directory: Buffer, { count, base }: { count: number; base: 
     members.push({
       name,
       nameSize,
+      isRenamed: isRenamed(extra),
       method: directory.readUInt16LE(at + 10),
       flags: directory.readUInt16LE(at + 8),
       crc: directory.readUInt32LE(at + 16),
@@ -179,6 +190,7 @@ export async function readZipDirectory(file: ZipSource, most: number): Promise<Z
   const first = members.reduce((least, { offset }) => Math.min(least, offset), start)
   const isSecond = first > 0 && file.head.toString('latin1', 0, 4) === 'PK\x03\x04'
   return {
+    renamed: members.filter(one => one.isRenamed).map(({ name }) => name),
     members: members.filter(({ name }) => !name.endsWith('/')),
     faults: [...overlaps(members), ...(isSecond ? ['It begins with members that its directory does not name.'] : [])],
   }

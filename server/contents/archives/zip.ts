@@ -1,7 +1,8 @@
 import { malformed } from '../../lib/limited.ts'
 import type { Unpacker } from '../reader.ts'
 import { readZipDirectory } from '../../lib/zip-directory.ts'
-import { openMember, whyClosed, whyDamaged } from './zip-member.ts'
+import { whyClosed } from '../../lib/zip-entry.ts'
+import { openMember, whyDamaged } from './zip-member.ts'
 
 /** Names of what can be nothing but a zip. */
 const ALWAYS = /\.(?:jar|war|ear|hpi|jpi|whl|zip)$/i

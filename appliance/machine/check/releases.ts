@@ -1,7 +1,7 @@
 import { Value } from '@sinclair/typebox/value'
 import type { ReleaseView } from '../../../server/machine/protocol.ts'
 import { findText, type Ports } from '../ports.ts'
-import { isSignedBy, SIGNED, SignedManifest, UpdateManifest } from '../update/manifest.ts'
+import { isSignedBy, releaseOf, SIGNED, SignedManifest, UpdateManifest } from '../update/manifest.ts'
 import { listReleases, RELEASES } from '../update/work.ts'
 import { bad, unknown, warning, type Finding } from './finding.ts'
 
@@ -39,7 +39,7 @@ function judge({ name, version }: ReleaseView, text: string | undefined, keys: r
     const manifest = parsed(signed.manifest)
     const isOfIt =
       Value.Check(UpdateManifest, manifest) &&
-      name === `${manifest.version}-${manifest.bundle.sha256.slice(0, 12)}` &&
+      name === releaseOf(manifest) &&
       keys.some(key => isSignedBy(Buffer.from(signed.manifest), signed.signature, key))
     if (isOfIt) return []
   }

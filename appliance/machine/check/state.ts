@@ -16,6 +16,9 @@ const AUTHORITY_DAYS = 180
 
 const daysUntil = (ports: Ports, text: string): number =>
   Math.floor((Date.parse(text) - ports.now().getTime()) / DAY_MS)
+/** Whole days that have passed. */
+const daysSince = (ports: Ports, text: string): number =>
+  Math.floor((ports.now().getTime() - Date.parse(text)) / DAY_MS)
 
 export async function lookAtCertificate(ports: Ports): Promise<Finding[]> {
   const { mark, said } = await readCertificate(ports)
@@ -79,7 +82,7 @@ export async function lookAtSignatures(ports: Ports): Promise<Finding[]> {
     return [
       bad('Signatures', 'There are no signatures of malware, so clamd does not run and every upload is held.', way),
     ]
-  const days = -daysUntil(ports, newest.built_at) - 1
+  const days = daysSince(ports, newest.built_at)
   const clamd = (await readServices(ports)).find(({ unit }) => unit === 'clamav-daemon.service')
   return [
     ...(days > OLD_SIGNATURES_DAYS
@@ -116,7 +119,7 @@ export async function lookAtUpdates(ports: Ports): Promise<Finding[]> {
         : 'apt-get --simulate upgrade says why.'
     return [unknown(what, said, way)]
   }
-  const days = -daysUntil(ports, looked_at ?? '') - 1
+  const days = daysSince(ports, looked_at ?? '')
   if (days > OLD_UPDATES_DAYS)
     return [
       warning(

@@ -28,6 +28,10 @@ export const UpdateManifest = Type.Object({
 })
 export type UpdateManifest = Static<typeof UpdateManifest>
 
+/** The folder of the release that an update brings: the same version of other bytes is another one. */
+export const releaseOf = ({ version, bundle }: Pick<UpdateManifest, 'version' | 'bundle'>): string =>
+  `${version}-${bundle.sha256.slice(0, 12)}`
+
 /** The members of an update, a tar of these three in this order; the third has the name that the manifest says. */
 export const MANIFEST = 'manifest.json'
 /** Ed25519 over the bytes of the manifest, in base64. */

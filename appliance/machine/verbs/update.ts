@@ -5,7 +5,7 @@ import { at, findText, Refused, type Ports } from '../ports.ts'
 import { schemaOf, sizeOf } from '../update/database.ts'
 import { readDebian, readRestart } from '../update/debian.ts'
 import { fetchReady, OWN_READY } from '../update/gate.ts'
-import { nameOfKey, readUpdate, SIGNED, type UpdateManifest } from '../update/manifest.ts'
+import { nameOfKey, readUpdate, releaseOf, SIGNED, type UpdateManifest } from '../update/manifest.ts'
 import {
   begin,
   currentRelease,
@@ -194,7 +194,7 @@ async function workOf(
       'older',
       `${manifest.version} is older than what runs. Say that you want the older one, or take a newer update.`,
     )
-  const release = `${manifest.version}-${manifest.bundle.sha256.slice(0, 12)}`
+  const release = releaseOf(manifest)
   const previous = await currentRelease(ports)
   if (release === previous) throw new Refused('same', `${manifest.version} with these bytes runs already.`)
   return {

@@ -25,6 +25,9 @@ export const LASTING = {
   log: 'var/log',
 } as const
 
+/** The program that a BIOS begins with. */
+export const MASTER_BOOT_RECORD = '/usr/lib/syslinux/mbr/gptmbr.bin'
+
 const KERNEL_LINE = 'rw quiet loglevel=3 panic=30 console=tty0 console=ttyS0,115200'
 
 /** An id that the same version and part always get. */
@@ -132,14 +135,7 @@ function fillEsp({ root, disk, work, version, date }: DiskOptions): void {
   ]
   for (const [from, to] of files) tool('mcopy', '-i', at, from, `::/${to}`)
   tool('syslinux', '--install', '--offset', String(startOf('esp') * MIB), '--directory', '/syslinux', disk)
-  execFileSync('dd', [
-    'if=/usr/lib/syslinux/mbr/gptmbr.bin',
-    `of=${disk}`,
-    'bs=440',
-    'count=1',
-    'conv=notrunc',
-    'status=none',
-  ])
+  execFileSync('dd', [`if=${MASTER_BOOT_RECORD}`, `of=${disk}`, 'bs=440', 'count=1', 'conv=notrunc', 'status=none'])
 }
 
 /** mke2fs of the root itself: from 1.47.1 on it makes the same bytes for the same files. */

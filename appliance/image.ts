@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { sha256Of } from '../server/lib/digest-file.ts'
 import { debianRoot, type Suite } from './debian-root.ts'
-import { writeDisk } from './disk.ts'
+import { MASTER_BOOT_RECORD, writeDisk } from './disk.ts'
 import { nameOfDisk, settleVmdk, writeOva } from './ova.ts'
 import { insideOf, layOver } from './own-root.ts'
 
@@ -22,7 +22,7 @@ export const FORMATS = {
 } as const
 export type ImageFormat = keyof typeof FORMATS
 
-/** Programs of the computer that builds → the Debian package that has each. */
+/** Programs and files of the computer that builds → the Debian package that has each. */
 export const TOOLS = {
   'faketime': 'faketime',
   'mcopy': 'mtools',
@@ -30,6 +30,7 @@ export const TOOLS = {
   'qemu-img': 'qemu-utils',
   'sfdisk': 'fdisk',
   'syslinux': 'syslinux',
+  [MASTER_BOOT_RECORD]: 'syslinux-common',
   'zstd': 'zstd',
 } as const
 

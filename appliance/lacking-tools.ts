@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { delimiter, isAbsolute, join } from 'node:path'
 
 const FOLDERS = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin', '/usr/bin']
 
-/** The Debian packages of those programs that are not here. @param tools  program → package */
+/** The Debian packages of what is not here. @param tools  program, or path of a file → package */
 export function lackingTools(tools: Readonly<Record<string, string>>): string[] {
-  return Object.entries(tools).flatMap(([program, debian]) =>
-    FOLDERS.some(folder => existsSync(join(folder, program))) ? [] : [debian],
-  )
+  const isHere = (tool: string): boolean =>
+    isAbsolute(tool) ? existsSync(tool) : FOLDERS.some(folder => existsSync(join(folder, tool)))
+  return Object.entries(tools).flatMap(([tool, debian]) => (isHere(tool) ? [] : [debian]))
 }

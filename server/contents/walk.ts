@@ -214,8 +214,11 @@ interface Listed {
 async function* listedFiles(inner: InnerStream, room: Room): AsyncGenerator<Listed> {
   const { name, interpreters, files } = inner
   const seen = new Set<string>()
+  const hides = await inner.hides?.()
   for await (const file of filesOf(inner, room)) {
     const path = 'other' in file ? file.other : file.path
+    // what a later layer removes or replaces is in no file system
+    if (hides?.(path.slice(path.indexOf('!/') + 2)) === true) continue
     const script = path.slice(name.length + 2)
     if (interpreters?.has(script) === true) seen.add(script)
     const kept = files?.get(path)

@@ -1,5 +1,5 @@
 import type { Distribution } from '../core/repository.ts'
-import type { FormatId, PackageIdentity, RelPath } from '../core/identity.ts'
+import type { FormatId, PackageIdentity, RelPath, Sha256 } from '../core/identity.ts'
 import type { Description, PackageKind } from '../core/manifest.ts'
 import type { Offered, Provided, Reach, Relation } from '../core/relation.ts'
 import type { SpooledFile } from '../files/spool.ts'
@@ -56,6 +56,10 @@ export interface InnerStream {
   readonly interpreters?: ReadonlyMap<string, string>
   /** What installing makes of the files in it, by their paths, where the format keeps that beside them. */
   readonly files?: ReadonlyMap<string, InstalledAs>
+  /** The digest of what it lies in, where other packages may have the same: a verdict about it is one about all. */
+  readonly sha256?: Sha256
+  /** Whether later streams remove or replace a path of it: engines look at all bytes, a client installs the rest. */
+  readonly hides?: () => Promise<(path: string) => boolean>
 }
 
 /** What a format says of a file outside its payload; installing follows this. */

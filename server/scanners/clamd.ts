@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { antivirusSilence, BRING_SIGNATURES } from '../core/policy.ts'
 import type { Clock } from '../lib/clock.ts'
+import { createCleanVerdicts, signaturesOf } from './clean-verdicts.ts'
 import { askClamd, streamToClamd, type ClamdAddress, type Deadlines, type ScanDeadlines } from './clamd-socket.ts'
 import type { AntivirusAnswer, AntivirusScanner, EngineStatus } from './scanner.ts'
 import { EngineUnavailable } from './scanner.ts'
@@ -113,6 +114,7 @@ export function createClamd({
   atOnce = 4,
 }: ClamdDeps): AntivirusScanner {
   const inTurn = createTurns(atOnce)
+  const verdicts = createCleanVerdicts()
   let told: { readonly limits: Promise<boolean>; readonly until: number } | undefined
 
   function reach(): ClamdAddress {
@@ -172,7 +174,7 @@ export function createClamd({
     }
   }
 
-  return {
+  const engine: AntivirusScanner = {
     id: ID,
     kind: 'antivirus',
     isConfigured: address !== undefined,
@@ -219,8 +221,11 @@ export function createClamd({
     async scan(subject, signal) {
       reach() // with nobody to ask, the package is not opened
       let worst: AntivirusAnswer | undefined
+      let asked: Promise<string | undefined> | undefined
+      let reservations = 0
       const take = (answer: AntivirusAnswer): void => {
         if (answer.kind === 'infected') throw new Found(answer)
+        if (answer.kind !== 'clean') reservations += 1
         if (worst === undefined || worst.kind === 'clean') worst = answer
       }
       // an archive found inside takes no slot of its own: the stream around it has one and waits
@@ -229,8 +234,18 @@ export function createClamd({
         cannot: (where, why) => take({ kind: 'unscannable', where, why }),
       })
       try {
-        for await (const inner of subject.inner())
-          take(await inTurn(() => scanOne(inner.name, unopened.follow(inner.name, inner.open()), signal)))
+        for await (const inner of subject.inner()) {
+          const { name, sha256 } = inner
+          const signatures =
+            sha256 === undefined ? undefined : await (asked ??= engine.status(signal).then(signaturesOf))
+          if (sha256 !== undefined && verdicts.has(sha256, signatures)) {
+            take({ kind: 'clean' })
+            continue
+          }
+          const before = reservations
+          take(await inTurn(() => scanOne(name, unopened.follow(name, inner.open()), signal)))
+          if (sha256 !== undefined && reservations === before) verdicts.add(sha256, signatures)
+        }
       } catch (error) {
         if (error instanceof Found) return error.answer
         if (error instanceof EngineUnavailable && (await lacksSignatures(error)))
@@ -240,4 +255,5 @@ export function createClamd({
       return worst ?? { kind: 'unscannable', where: 'the package', why: 'it has nothing inside that could be scanned' }
     },
   }
+  return engine
 }

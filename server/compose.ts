@@ -75,14 +75,18 @@ import { composePublish } from './publish/compose.ts'
 import { createAdvisoryFollower } from './publish/follow-advisories.ts'
 import { createKeyFollower } from './publish/follow-keys.ts'
 import { createRenewal } from './publish/renew.ts'
+import { composeRegistries } from './registries/compose.ts'
 import { composeReview } from './review/compose.ts'
 import { composeSbom } from './sbom/compose.ts'
 import { composeScanners } from './scanners/compose.ts'
-import type { EngineStatus } from './scanners/scanner.ts'
 import { enrich as enrichFindings, missingOf } from './scanners/enrich.ts'
+import type { EngineStatus } from './scanners/scanner.ts'
 import type { Scanners } from './scanners/index.ts'
 import { createOutlived } from './signing/signed-by-retired-keys.ts'
 import { composeVulnDb } from './vulndb/compose.ts'
+
+/** What a part needs that is about signed trees: no registry is there for it. */
+const ofTrees = (base: Foundation): Foundation => ({ ...base, repositories: base.repositories.trees })
 
 /** What is done with packages, whoever asks: from outgoing messages to review. */
 async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanners>) {
@@ -92,7 +96,7 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
   const upstreams = composeUpstreams({ ...named(base, 'imports'), version, importRoots: env.importRoots })
   const { fetch, notices } = outbound
   const vulndb = composeVulnDb({
-    ...named(base, 'vulndb'),
+    ...ofTrees(named(base, 'vulndb')),
     fetch,
     compareVersions: (format, a, b) => getFormat(format).compareVersions(a, b),
   })
@@ -100,10 +104,10 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
   const enrich: Enrich = findings => enrichFindings(findings, vulndb.intel)
   const packages = composeCatalog({ ...named(base, 'catalog'), notices, hasTree })
   const { catalog } = packages
-  const trees = composePublish({ ...named(base, 'publish'), fixes: vulndb.fixes, aptPublisher })
-  const renewal = createRenewal({ ...named(base, 'publish'), publisher: trees.publisher })
+  const trees = composePublish({ ...ofTrees(named(base, 'publish')), fixes: vulndb.fixes, aptPublisher })
+  const renewal = createRenewal({ ...ofTrees(named(base, 'publish')), publisher: trees.publisher })
   const keys = createKeyFollower(base)
-  const advisories = createAdvisoryFollower({ db, outbox, repositories, database: vulndb.database })
+  const advisories = createAdvisoryFollower({ db, outbox, repositories: repositories.trees, database: vulndb.database })
   const outlived = createOutlived({ ...base, signed: () => countSigned(db, ALL_SEEING) })
   const contents = composeContents({ ...base, version, javaNames: vulndb.javaNames })
   const gate = composeGate({ ...base, scanners: scanning.scanners, enrich, catalog, contents })
@@ -116,22 +120,8 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
     enrich,
     contents,
   })
-  return {
-    outbound,
-    upstreams,
-    vulndb,
-    scanning,
-    packages,
-    trees,
-    renewal,
-    keys,
-    advisories,
-    outlived,
-    contents,
-    gate,
-    sbom,
-    review,
-  }
+  const publishing = { packages, trees, renewal, keys, advisories, outlived }
+  return { outbound, upstreams, vulndb, scanning, ...publishing, contents, gate, sbom, review }
 }
 export type Verbs = Awaited<ReturnType<typeof composeVerbs>>
 
@@ -263,7 +253,13 @@ function composeImporting(
 ) {
   const { upstreams, packages, gate, vulndb, scanning, outbound } = verbs
   const { matcher } = scanning
-  const needs = { ...named(base, 'imports'), ...upstreams, catalog: packages.catalog, gate: gate.gate, matcher }
+  const needs = {
+    ...ofTrees(named(base, 'imports')),
+    ...upstreams,
+    catalog: packages.catalog,
+    gate: gate.gate,
+    matcher,
+  }
   const catalogue = composeCatalogue({ ...needs, nextRun, sources: upstreams.listSources, formats: FORMATS })
   const imports = composeImports(needs)
   const features: readonly Feature[] = [
@@ -273,7 +269,7 @@ function composeImporting(
     composeMirror({ ...needs, planner: imports.planner, notices: outbound.notices, nextRun }),
     composeSecurityUpdates({ ...needs, planner: imports.planner, notices: outbound.notices, nextRun }),
     composeAdopt({ ...env, ...needs, activeFormats: active }),
-    composeBundles({ ...env, ...base, ...needs, ...signatures, vulndb, activeFormats: active }),
+    composeBundles({ ...env, ...ofTrees(base), ...needs, ...signatures, vulndb, activeFormats: active }),
   ]
   return { imports, features }
 }
@@ -310,7 +306,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const downloads = composeDownloads({ ...named(base, 'downloads'), logFolder: env.logFolder })
   const backups = composeBackups({ ...env, ...named(base, 'backups') })
   const disk = composeDisk({ ...named(base, 'disk'), notices: outbound.notices })
-  const inventory = composeInventory({ ...named(base, 'inventory'), vulndb, matcher: scanning.matcher })
+  const inventory = composeInventory({ ...ofTrees(named(base, 'inventory')), vulndb, matcher: scanning.matcher })
   const nightly = [backups, disk, downloads, inventory, uploads, retention, logCleaning({ ...env, ...base })]
   const byClock = [trees, renewal, packages, keys, vulndb, advisories, outlived, review]
   const scheduler = composeClock(base, [...nightly, ...importing.features, ...byClock])
@@ -326,7 +322,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeAudit(base),
     composeDistributions({ ...base, ...review, ...trees, catalog, clientFacts, activeFormats: active }),
     composeOwnDistributions({ ...base, alone: trees.publisher.alone, database: vulndb.database }),
-    composeUploaderKeys(base),
+    composeUploaderKeys(ofTrees(base)),
     access,
     backups,
     disk,
@@ -335,8 +331,8 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     downloads,
     inventory,
     composeLicense(base),
-    composeDocuments(named(base, 'documents')),
-    composeRelease({ ...base, publisher: trees.publisher }),
+    composeDocuments(ofTrees(named(base, 'documents'))),
+    composeRelease({ ...ofTrees(base), publisher: trees.publisher }),
     retention,
     composeDashboard({ ...base, antivirus }),
     ...composeJudging(env, base, verbs, signatures),
@@ -356,7 +352,8 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeTenants({ ...base, version, internalToken: env.internalToken }),
     ...condition.features,
   ]
-  return { features, setup, auth, access, uploads, disk, downloads, health: condition.health, scheduler }
+  const protocols = composeRegistries({ ...named(base, 'registries'), catalog, gate: gate.gate })
+  return { features, protocols, setup, auth, access, uploads, disk, downloads, health: condition.health, scheduler }
 }
 
 /** Builds everything by hand, in the order of the layers; this list is the architecture. */
@@ -380,6 +377,12 @@ export async function compose(
     // a web server that serves the trees has its own list, also of what it asks this service for
     treeLines: { write: line => base.settings.now().downloads.access_log === '' && logs.trees.write(line) },
     ...access.rules,
+    registries: {
+      protocols: composed.protocols,
+      address: base.address,
+      hiddenFrom: access.rules.hiddenFrom,
+      layout: base.layout,
+    },
     routes: features.flatMap(({ routes }) => routes),
     authenticate: auth.authenticate,
     enterprise: base.licensing.allowed,

@@ -1,6 +1,6 @@
 import { fail, isRefusal } from '../core/errors.ts'
 import { printRef } from '../core/identity.ts'
-import type { Distribution } from '../core/repository.ts'
+import { isRegistry, type Distribution } from '../core/repository.ts'
 import { differentFile, isServed, type Manifest } from '../core/manifest.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import { isUnavailable } from '../db/database-unavailable.ts'
@@ -59,8 +59,11 @@ function refuseOtherFiles(known: Manifest, incoming: Pick<Manifest, 'files'>): v
 }
 
 /** The repository may have been changed since the package was looked at. @throws wrong_arch, bad_component */
-function mustFit({ codename, archs, neutral, components }: Distribution, { ref, kind, component }: Manifest): void {
+function mustFit(distribution: Distribution, { ref, kind, component }: Manifest): void {
+  const { codename, archs, neutral, components } = distribution
   const takes = [...archs, ...neutral]
+  // what a registry takes is for its format to say
+  if (isRegistry(distribution)) return
   if (kind !== 'source' && !takes.includes(ref.arch))
     fail('wrong_arch', { codename, takes: takes.join(', '), is: ref.arch })
   if (component !== undefined && !components.includes(component))

@@ -54,7 +54,8 @@ async function followRestore(
 ): Promise<void> {
   for (const entry of await readdir(layout.trees, { withFileTypes: true }).catch(() => []))
     if (entry.isDirectory() && !entry.name.startsWith('.') && repositories.find(entry.name) === undefined)
-      for (const { id } of FORMATS) await outbox.owe(db, `distribution:${id}/${entry.name}`)
+      for (const { id } of FORMATS.filter(({ tree }) => tree !== undefined))
+        await outbox.owe(db, `distribution:${id}/${entry.name}`)
   const { plan } = outcome
   await audit.record({
     action: 'BACKUP_RESTORE',

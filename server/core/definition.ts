@@ -32,7 +32,7 @@ export interface DefinitionRules {
 }
 
 export interface DefinitionDeps {
-  readonly repositories: Pick<Repositories, 'all' | 'find'>
+  readonly repositories: Pick<Repositories, 'all' | 'find' | 'trees'>
   readonly formats: readonly DefinitionRules[]
   /** Identifiers that vulnerability engines know: `debian:13`. */
   readonly scanners: readonly string[]
@@ -96,7 +96,7 @@ function refuseCircle(codename: Codename, base: Distribution, { repositories }: 
   for (let one: Distribution | undefined = base; one !== undefined && !seen.has(one.codename);) {
     if (one.basedOn === codename) refuse('based_on', `${one.codename} is itself based on ${codename}`)
     seen.add(one.codename)
-    one = repositories.find(one.basedOn ?? '')
+    one = repositories.trees.find(one.basedOn ?? '')
   }
 }
 
@@ -116,9 +116,9 @@ function readBase(
   before: Distribution | undefined,
   deps: DefinitionDeps,
 ): Distribution | undefined {
-  if (wish.based_on === undefined) return deps.repositories.find(before?.basedOn ?? '')
+  if (wish.based_on === undefined) return deps.repositories.trees.find(before?.basedOn ?? '')
   const base =
-    deps.repositories.find(wish.based_on) ??
+    deps.repositories.trees.find(wish.based_on) ??
     refuse('based_on', `there is no distribution ${wish.based_on.slice(0, 80)}`)
   const format = wish.format ?? before?.format ?? base.format
   return base.format === format ? base : refuse('based_on', `${base.codename} is of the format ${base.format}`)

@@ -2,6 +2,7 @@ import { BUNDLE_ERRORS } from './bundle-errors.ts'
 import { IMPORT_ERRORS } from './import-errors.ts'
 import { KEY_ERRORS } from './key-errors.ts'
 import { MACHINE_ERRORS } from './machine-errors.ts'
+import { REGISTRY_ERRORS } from './registry-errors.ts'
 import { REVIEW_ERRORS } from './review-errors.ts'
 
 /**
@@ -315,10 +316,6 @@ export const ERRORS = {
   tag_not_found: [404, 'There is no tag {tag} of {name} in {codename}.'],
   not_possible: [409, 'A package that is {state} cannot be given {event}. Possible: {possible}.'],
   ambiguous_version: [409, '{name} {version} exists more than once ({where}). Say which is meant: {how}.'],
-  not_served: [
-    409,
-    '{name} {version} is {state} in {distribution}: no client finds it until it is approved. {instead}',
-  ],
   files_not_at_hand: [
     409,
     'The files of {name} {version} cannot be compared: it is {state}, and what is refused does not lie in the pool. What is recorded of it can be compared.',
@@ -348,6 +345,7 @@ export const ERRORS = {
   ...BUNDLE_ERRORS,
   // review
   ...REVIEW_ERRORS,
+  ...REGISTRY_ERRORS,
   bad_vex: [422, 'The VEX document is refused: {why}. Nothing was changed.'],
   vex_not_found: [404, '{name} {version} has no VEX document {sha256}. The list of its documents names them.'],
   cve_not_found: [404, 'No package here has {cve}.'],

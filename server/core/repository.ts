@@ -1,13 +1,17 @@
 import { fail } from './errors.ts'
 import type { Codename, FormatId } from './identity.ts'
+import type { RegistryRules } from './registry.ts'
 import { maySee, seesAll, type Viewer } from './viewer.ts'
 
 /**
- * A repository with a signed tree, named by its codename. `archs[0]` is the architecture in client lines that can name
- * only one; `components[0]` takes packages that name no component.
+ * A repository, named by its codename: a distribution, which has a signed tree, or a registry, whose clients ask for
+ * each name. `archs[0]` is the architecture in client lines that can name only one; `components[0]` takes packages that
+ * name no component. A registry has no architectures, the component `main` and no scanner.
  */
 export interface Distribution {
-  readonly kind: 'distribution'
+  readonly kind: 'distribution' | 'registry'
+  /** Set where `kind` is `registry`. */
+  readonly registry?: RegistryRules
   readonly codename: Codename
   readonly format: FormatId
   /** Its name for people: `Debian 12`. */
@@ -41,7 +45,10 @@ export interface ReleaseWords {
   readonly description: string
 }
 
-/** The repositories as somebody sees them: a hidden one is like one that never was. */
+/**
+ * The repositories as somebody sees them: a hidden one is like one that never was. Distributions and registries alike;
+ * what is about signed trees asks `trees`, where a registry is like one that never was.
+ */
 export interface SeenRepositories {
   /** In the order of every answer: the default set, then own ones by codename. */
   all(): readonly Distribution[]
@@ -50,19 +57,33 @@ export interface SeenRepositories {
   get(codename: string): Distribution
   /** For a codename in a path. @throws distribution_not_found */
   need(codename: string): Distribution
+  /** Those with a signed tree. */
+  distributions(): readonly Distribution[]
+  /** Those whose clients ask for each name. */
+  registries(): readonly Distribution[]
+  /** The same without registries. */
+  readonly trees: SeenRepositories
 }
 
 /** All repositories of this server: the default set and an admin's own. */
 export interface Repositories extends SeenRepositories {
   /** Every route looks repositories up here. */
   seenBy(viewer: Viewer): SeenRepositories
-  /** Replaces the own distributions and the changes to default ones. */
+  /** The same without registries: parts that are about trees are made with it. */
+  readonly trees: Repositories
+  /** Replaces the own distributions, registries, and the changes to default distributions. */
   replace(changed: readonly Distribution[]): void
   /** Called after `replace`. */
   onReplaced(listener: () => void): void
 }
 
-function lookup(all: SeenRepositories['all'], find: SeenRepositories['find']): SeenRepositories {
+/** Whether clients of a repository ask for each name. */
+export const isRegistry = ({ kind }: Pick<Distribution, 'kind'>): boolean => kind === 'registry'
+
+type All = SeenRepositories['all']
+type Find = SeenRepositories['find']
+
+function lookup(all: All, find: Find): Omit<SeenRepositories, 'trees'> {
   return {
     all,
     find,
@@ -75,7 +96,23 @@ function lookup(all: SeenRepositories['all'], find: SeenRepositories['find']): S
           .join(', '),
       }),
     need: codename => find(codename) ?? fail('distribution_not_found', { codename: codename.slice(0, 80) }),
+    distributions: () => all().filter(one => !isRegistry(one)),
+    registries: () => all().filter(isRegistry),
   }
+}
+
+function seen(all: All, find: Find): SeenRepositories {
+  const distributions: All = () => all().filter(one => !isRegistry(one))
+  const trees: SeenRepositories = {
+    ...lookup(distributions, codename => {
+      const one = find(codename)
+      return one === undefined || isRegistry(one) ? undefined : one
+    }),
+    get trees() {
+      return trees
+    },
+  }
+  return { ...lookup(all, find), trees }
 }
 
 /** The repositories of one default set; `replace` adds an admin's own. */
@@ -83,19 +120,18 @@ export function createRepositories(defaults: readonly Distribution[]): Repositor
   const listeners: (() => void)[] = []
   let list = defaults
   let byCodename = new Map(list.map(one => [one.codename as string, one]))
-  const whole = lookup(
+  const whole = seen(
     () => list,
     codename => byCodename.get(codename),
   )
-  return {
-    ...whole,
-    seenBy: viewer =>
-      seesAll(viewer)
-        ? whole
-        : lookup(
-            () => list.filter(one => maySee(viewer, one.codename)),
-            codename => (maySee(viewer, codename) ? byCodename.get(codename) : undefined),
-          ),
+  const seenBy: Repositories['seenBy'] = viewer =>
+    seesAll(viewer)
+      ? whole
+      : seen(
+          () => list.filter(one => maySee(viewer, one.codename)),
+          codename => (maySee(viewer, codename) ? byCodename.get(codename) : undefined),
+        )
+  const changes: Pick<Repositories, 'replace' | 'onReplaced'> = {
     replace: changed => {
       const own = new Map(changed.map(one => [one.codename as string, one]))
       const added = changed.filter(one => !defaults.some(({ codename }) => codename === one.codename))
@@ -110,6 +146,15 @@ export function createRepositories(defaults: readonly Distribution[]): Repositor
       listeners.push(listener)
     },
   }
+  const trees: Repositories = {
+    ...whole.trees,
+    ...changes,
+    seenBy: viewer => seenBy(viewer).trees,
+    get trees() {
+      return trees
+    },
+  }
+  return { ...whole, ...changes, seenBy, trees }
 }
 
 /** A part's dependencies with the repositories that the viewer sees. */

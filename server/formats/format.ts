@@ -5,6 +5,7 @@ import type { Offered, Provided, Reach, Relation } from '../core/relation.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import type { Unpacked } from '../files/unpacked.ts'
 import type { Signer } from '../signing/signer.ts'
+import type { RegistryClient } from './registry-client.ts'
 import type { ClientSide, Site } from './site.ts'
 import type { Announcements, ClearSigned } from './announcements.ts'
 import type { TreeWriter } from './tree.ts'
@@ -102,7 +103,10 @@ export interface Format<Facts = unknown> {
   readonly word: string
   /** Lower case, with the dot. */
   readonly endings: readonly string[]
-  /** From the first 512 bytes; no I/O. */
+  /**
+   * From the first 512 bytes; no I/O. A format of registries is never chosen by them, since gzip and zip say too
+   * little: the registry says which one reads a file, and this what it cannot be.
+   */
   recognises(head: Uint8Array): boolean
   /**
    * Identity, relations and index facts in one pass over the file. Budgets: 32 MiB of control data, 8 GiB and 300,000
@@ -168,10 +172,12 @@ export interface Format<Facts = unknown> {
   readonly tree?: TreeWriter
   /** Reads repositories of this format that others publish; absent while this build cannot. */
   readonly upstream?: UpstreamReader
-  /** Where clients fetch from. */
-  readonly site: Site
-  /** How clients are set up. */
-  readonly client: ClientSide
+  /** Where clients fetch its trees from; absent where the format has registries. */
+  readonly site?: Site
+  /** How clients of its trees are set up; absent where the format has registries. */
+  readonly client?: ClientSide
+  /** How clients of its registries are set up; set where the format has registries, and only there. */
+  readonly registryClient?: RegistryClient
   /** A package to try the way with, the same bytes each time; absent where this build makes none. */
   sample?(): { readonly filename: string; readonly bytes: Buffer }
   /** Why a name, version or architecture is refused, or undefined. */

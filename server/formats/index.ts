@@ -4,6 +4,7 @@ import type { Format } from './format.ts'
 import { apk } from './apk/index.ts'
 import { deb } from './deb/index.ts'
 import { rpm } from './rpm/index.ts'
+import type { ClientSide, Site } from './site.ts'
 
 /** Every format there is. A new one is its folder and one line here. */
 export const FORMATS: readonly Format[] = [deb, rpm, apk]
@@ -27,6 +28,21 @@ export function activeFormats(repoFormat: string | undefined, formats: readonly 
   const word = repoFormat ?? 'all'
   const known = formatWords(formats).includes(word) ? word : 'apt'
   return formats.filter(format => isSwitchedOn(format, known))
+}
+
+/** Whether repositories of this format are registries. */
+export const hasRegistries = (format: Pick<Format, 'registryClient'>): boolean => format.registryClient !== undefined
+
+/** Where clients fetch the trees of a format from. @throws Error where it has registries: a fault, not a refusal */
+export function siteOf({ id, site }: Pick<Format, 'id' | 'site'>): Site {
+  if (site === undefined) throw new Error(`the format ${id} has no trees`)
+  return site
+}
+
+/** How clients of its trees are set up. @throws Error where it has registries: a fault, not a refusal */
+export function clientOf({ id, client }: Pick<Format, 'id' | 'client'>): ClientSide {
+  if (client === undefined) throw new Error(`the format ${id} has no trees`)
+  return client
 }
 
 /** Whether packages of this format are published as signed trees. */
@@ -57,15 +73,16 @@ export const formatsIn =
 export const getFormat: GetFormat = formatsIn(FORMATS)
 
 /**
- * The format of a file, by its first 512 bytes; its name is only for the message.
+ * The format of a file for a tree, by its first 512 bytes; its name is only for the message.
  * @throws unknown_format
  */
 export function recognise(head: Uint8Array, filename: string, formats: readonly Format[] = FORMATS): Format {
+  const ofTrees = formats.filter(format => !hasRegistries(format))
   return (
-    formats.find(format => format.recognises(head)) ??
+    ofTrees.find(format => format.recognises(head)) ??
     fail('unknown_format', {
       filename: filename.slice(0, 200),
-      formats: formats.map(format => format.label).join(' nor '),
+      formats: ofTrees.map(format => format.label).join(' nor '),
     })
   )
 }

@@ -1,7 +1,7 @@
 import type { Repositories } from '../core/repository.ts'
 import type { TreeFolder } from '../files/layout.ts'
 import type { Format } from './format.ts'
-import { formatsIn } from './index.ts'
+import { formatsIn, siteOf } from './index.ts'
 
 /** Says where the trees of distributions lie, by the sites of their formats. */
 export function treeFolders({
@@ -12,5 +12,5 @@ export function treeFolders({
   readonly formats: readonly Format[]
 }): TreeFolder {
   const getFormat = formatsIn(formats)
-  return codename => getFormat(repositories.get(codename).format).site.folder
+  return codename => siteOf(getFormat(repositories.get(codename).format)).folder
 }

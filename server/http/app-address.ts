@@ -51,6 +51,7 @@ export function createAppAddress({ settings, trustedProxies, host, machine, ...e
   const consoleOf: AppAddress['console'] = ({ stream }) => bare(settings.now().app_url) || called(stream)
   return {
     console: consoleOf,
+    called: ({ stream }) => called(stream),
     repository: request => bare(settings.now().repo_url) || consoleOf(request),
     inMessages: () => bare(settings.now().app_url) || own(),
     warnings() {

@@ -18,6 +18,7 @@ import { createKeptTrees, type TreeAddress } from './kept-trees.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { createCallers, createRecorder, HARDENING, ONLY_TLS, requestIdOf, type RecorderDeps } from './request-facts.ts'
 import { createRoutes, type Authenticate, type RouteDeps } from './routes.ts'
+import { createRegistries, type RegistryMountDeps } from './registries.ts'
 import { createTrees, type TreeDeps } from './trees.ts'
 
 export interface AppDeps {
@@ -28,6 +29,8 @@ export interface AppDeps {
   readonly enterprise: () => 'all' | 'reads' | 'nothing'
   readonly privateTrees: () => Promise<ReadonlySet<string>>
   readonly hiddenFrom: (who: Principal) => Promise<readonly string[]>
+  /** What clients of registries speak; absent: none are served. */
+  readonly registries?: Pick<RegistryMountDeps, 'protocols' | 'address' | 'hiddenFrom' | 'layout'>
   readonly production: boolean
   readonly version: string
   readonly trustedProxies: readonly string[]
@@ -155,7 +158,7 @@ interface Shared {
 
 /** Middleware runs in the order of this list. */
 function createKoa(deps: AppDeps, { kept, callerOf, record }: Shared): Koa {
-  const { log, production, corsOrigins, uiFolder } = deps
+  const { log, production, corsOrigins, uiFolder, registries } = deps
   const app = new Koa()
   const order: readonly Middleware[] = [
     requestId,
@@ -168,6 +171,7 @@ function createKoa(deps: AppDeps, { kept, callerOf, record }: Shared): Koa {
     cors(corsOrigins),
     wellFormed,
     createTrees({ ...deps, kept }),
+    ...(registries === undefined ? [] : [createRegistries({ ...deps, ...registries })]),
     createRoutes({
       ...deps,
       words: createKnownWords(

@@ -1,21 +1,25 @@
 import type { TSchema } from '@sinclair/typebox'
 import { fail } from '../core/errors.ts'
 import type { FormatId } from '../core/identity.ts'
-import type { Repositories } from '../core/repository.ts'
+import { isRegistry, type Repositories } from '../core/repository.ts'
 import type { WordKind } from '../core/schemas.ts'
 import type { Viewer } from '../core/viewer.ts'
 import { cutInput, unknownWordFault } from './faults.ts'
 import { ShapeError, type Fault } from './problem.ts'
 
-/** The words of each kind, as somebody sees them. */
-export type KnownWords = (kind: WordKind, viewer: Viewer) => readonly string[]
+/** The words of each kind, as somebody sees them; undefined where nobody can list them. */
+export type KnownWords = (kind: WordKind, viewer: Viewer) => readonly string[] | undefined
 
-/** The words that the repositories give. Sources have their own architecture: `source` (Debian) or `src` (RPM). */
+/**
+ * The words that the repositories give. Sources have their own architecture: `source` (Debian) or `src` (RPM).
+ * Registries have whatever their packages say, such as the tags of wheels.
+ */
 export function createKnownWords(repositories: Pick<Repositories, 'seenBy'>, formats: readonly FormatId[]): KnownWords {
   return (kind, viewer) => {
     if (kind === 'format') return formats
     const seen = repositories.seenBy(viewer).all()
     if (kind === 'distribution') return seen.map(({ codename }) => codename)
+    if (seen.some(isRegistry)) return undefined
     return [...new Set([...seen.flatMap(({ archs, neutral }) => [...archs, ...neutral]), 'source', 'src'])]
   }
 }
@@ -28,7 +32,7 @@ export function createKnownWords(repositories: Pick<Repositories, 'seenBy'>, for
 export function needKnownWords(
   { properties }: TSchema,
   query: Readonly<Record<string, unknown>>,
-  wordsOf: (kind: WordKind) => readonly string[],
+  wordsOf: (kind: WordKind) => readonly string[] | undefined,
 ): void {
   const faults: Fault[] = []
   for (const [name, schema] of Object.entries((properties ?? {}) as Readonly<Record<string, TSchema>>)) {
@@ -36,7 +40,7 @@ export function needKnownWords(
     const value = query[name]
     if (kind === undefined || typeof value !== 'string') continue
     const words = wordsOf(kind)
-    if (words.includes(value)) continue
+    if (words === undefined || words.includes(value)) continue
     if (kind === 'distribution')
       fail('unknown_distribution', { codename: cutInput(value), known: words.join(', '), field: name })
     faults.push(unknownWordFault(name, { value, words }))

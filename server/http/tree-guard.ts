@@ -27,9 +27,9 @@ function codenamesOf(
   segments: readonly string[],
   { repositories, formats }: Pick<TreeGuardDeps, 'repositories' | 'formats'>,
 ): readonly string[] {
-  const named = namesIn(segments).filter(name => repositories.find(name) !== undefined)
+  const named = namesIn(segments).filter(name => repositories.find(name)?.kind === 'distribution')
   if (named.length > 0) return named
-  const common = new Set(formats.filter(({ site }) => site.isCommon?.(segments) === true).map(({ id }) => id))
+  const common = new Set(formats.filter(({ site }) => site?.isCommon?.(segments) === true).map(({ id }) => id))
   return repositories
     .all()
     .filter(one => common.has(one.format))

@@ -101,7 +101,8 @@ function createFinder({
     if (segments === undefined) return undefined
     if (root === KEYS && path === 'gpg.key') return { place: { paths: [layout.publicKey], forEver: false }, types: [] }
     for (const { id, site } of formats) {
-      const place = site.root === root ? site.place(segments, { layout, tree: treeOf(id) }) : undefined
+      if (site?.root !== root) continue
+      const place = site.place(segments, { layout, tree: treeOf(id) })
       if (place !== undefined) return { place, types: site.types }
     }
     return undefined
@@ -112,7 +113,7 @@ function createFinder({
 export function createTrees({ layout, repositories, formats, binaryKey, kept, ...guarding }: TreeDeps): Middleware {
   const guard = createTreeGuard({ ...guarding, repositories, formats })
   const find = createFinder({ layout, repositories, formats })
-  const roots = [...new Set([KEYS, ...formats.map(({ site }) => site.root)])]
+  const roots = [...new Set([KEYS, ...formats.flatMap(({ site }) => site?.root ?? [])])]
   const pairs = createPairs({ layout, now: () => performance.now() })
   async function pathsOf({ paths, half }: Place, ctx: Context): Promise<readonly string[]> {
     if (half === undefined) return paths

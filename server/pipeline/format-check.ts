@@ -1,4 +1,5 @@
 import { fail } from '../core/errors.ts'
+import { isRegistry } from '../core/repository.ts'
 import type { Inspection } from '../formats/format.ts'
 import type { Lanes } from '../lib/lanes.ts'
 import { printIdentity, type Step, type Subject } from './subject.ts'
@@ -29,7 +30,8 @@ export function createSubject(given: Omit<Subject, 'inspected'>, unpacking: Lane
     const why = format.complain(identity)
     if (why !== undefined) fail('bad_package', { filename: file.filename, why })
     mustComeFrom(given, inspection)
-    if (inspection.kind === 'source') return inspection
+    // which architectures a registry takes is for its format to say
+    if (inspection.kind === 'source' || isRegistry(distribution)) return inspection
     if (![...distribution.archs, ...distribution.neutral].includes(identity.arch)) {
       fail('wrong_arch', {
         codename: distribution.codename,

@@ -5,12 +5,15 @@ import type { Format } from '../formats/format.ts'
 
 type Archs = Pick<Distribution, 'archs' | 'neutral'>
 
-/** The architectures of machines that a package is for: its own one, or all where it fits all, as sources do. */
+/**
+ * The architectures of machines that a package is for: its own one, or all where it fits all, as sources do. A registry
+ * knows no machines.
+ */
 export function machinesOf(
   { archs, neutral }: Archs,
   { arch, kind }: { readonly arch: string; readonly kind: PackageKind | undefined },
 ): readonly string[] {
-  return kind === 'source' || neutral.includes(arch) ? archs : [arch]
+  return archs.length > 0 && (kind === 'source' || neutral.includes(arch)) ? archs : [arch]
 }
 
 /**
@@ -19,11 +22,11 @@ export function machinesOf(
  */
 export function meets(
   { satisfies, multiArch }: Pick<Format, 'satisfies' | 'multiArch'>,
-  { neutral }: Archs,
+  { archs, neutral }: Archs,
   machine: string,
 ): (have: Offered, need: Relation) => boolean {
   return (have, need) => {
-    const arch = neutral.includes(have.arch) ? machine : have.arch
+    const arch = archs.length === 0 || neutral.includes(have.arch) ? machine : have.arch
     return (
       have.name === need.name &&
       (multiArch?.counts({ arch, reach: have.reach }, need, machine) ?? arch === machine) &&

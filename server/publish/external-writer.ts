@@ -14,7 +14,7 @@ export function chooseExternalWriter(
   const foreign = ({ format }: Distribution): ForeignIndexes | undefined => {
     const { tree, site, compareVersions } = getFormat(format)
     // reprepro's pool lies in this folder
-    if (site.folder !== 'apt' || tree === undefined) return undefined
+    if (site?.folder !== 'apt' || tree === undefined) return undefined
     const known =
       made.get(format) ?? createRepreproIndexes({ layout, repositories, exec: runTool, compareVersions, writer: tree })
     made.set(format, known)

@@ -16,8 +16,9 @@ export interface Caller {
   readonly ip: string
   /**
    * Refuses what the caller may not do in this registry: by role, by the limits of the token, by the access of the
-   * registry. `read` was asked before the protocol is called.
-   * @throws not_signed_in where a credential would help, forbidden, outside_scope, outside_distribution
+   * registry. `read` was asked before the protocol is called. Below the root alone there is no registry to ask about,
+   * and only role and limits count.
+   * @throws not_authenticated where a credential would help, forbidden, outside_scope, outside_distribution
    */
   need(intent: Intent): void
 }
@@ -37,6 +38,8 @@ export interface RegistryRequest {
   readonly caller: Caller
   /** The registry's address as the client called it, without a slash at the end: `https://host/npm/ours`. */
   readonly address: string
+  /** The console's address, without a slash at the end, for links to what is held (`reviewLink`). */
+  readonly console: string
   readonly requestId: string
   /** Aborts when the client goes. */
   readonly signal: AbortSignal
@@ -79,8 +82,17 @@ export interface RegistryProtocol {
   readonly format: FormatId
   /** The first segment of its addresses: `npm`, `pypi`, `maven`, `v2`. */
   readonly root: string
-  /** What asks a client for a credential: the value of `WWW-Authenticate`. */
-  challenge(request: Pick<RegistryRequest, 'address' | 'segments' | 'method' | 'registry'>): string
+  /**
+   * The header Authorization behind a credential that this protocol gave out itself, as a token of the OCI exchange;
+   * `anonymous` where nobody is behind it, undefined for a credential that is none of its own. The mount checks what it
+   * gives, so that a revoked token ends what it was exchanged for.
+   * @throws bad_credential where it has expired or is forged
+   */
+  unwrap?(authorization: string): string | 'anonymous' | undefined
+  /** What asks a client for a credential, whether or not there is such a registry: the value of `WWW-Authenticate`. */
+  challenge(
+    request: Pick<RegistryRequest, 'address' | 'segments' | 'method'> & Partial<Pick<RegistryRequest, 'registry'>>,
+  ): string
   /** Undefined: no address of this protocol. */
   answer(request: RegistryRequest): Promise<RegistryAnswer | undefined>
   /** Addresses below the root that name no registry, as `/v2/` and `/v2/token`; undefined: none of them. */

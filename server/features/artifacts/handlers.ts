@@ -41,7 +41,7 @@ export interface ArtifactDeps {
   readonly contents: Pick<ContentsOf, 'of' | 'known'>
   readonly formats: (
     id: FormatId,
-  ) => Pick<Format, 'id' | 'satisfies' | 'multiArch' | 'fileOf' | 'installCommand' | 'client'>
+  ) => Pick<Format, 'id' | 'satisfies' | 'multiArch' | 'fileOf' | 'installCommand' | 'client' | 'registryClient'>
   readonly repositories: Pick<Repositories, 'get'>
   /** Rebuilds the index from the manifests on disk. */
   readonly jobs: Jobs

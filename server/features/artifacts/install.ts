@@ -7,6 +7,8 @@ import { isServed } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
+import { clientOf } from '../../formats/index.ts'
+import { registryFacts } from '../../formats/registry-client.ts'
 import { refuseMissing } from './artifacts.ts'
 
 export interface Install extends Named {
@@ -27,7 +29,7 @@ export interface Install extends Named {
 export async function installCommands(
   deps: {
     readonly db: Queryable
-    readonly formats: (id: FormatId) => Pick<Format, 'installCommand' | 'client'>
+    readonly formats: (id: FormatId) => Pick<Format, 'id' | 'installCommand' | 'client' | 'registryClient'>
     readonly repositories: Pick<Repositories, 'get'>
   },
   viewer: Viewer,
@@ -47,9 +49,23 @@ export async function installCommands(
       instead: served === null ? 'No version is served.' : `${served} is served.`,
     })
   }
-  const { client, installCommand } = deps.formats(ref.format)
-  const setups = client.setups(deps.repositories.get(ref.codename), facts)
-  const ask = (manager: string): string => installCommand(ref, { manager, kind })
+  const format = deps.formats(ref.format)
+  const repository = deps.repositories.get(ref.codename)
+  const ask = (manager: string): string => format.installCommand(ref, { manager, kind })
+  const { registryClient } = format
+  if (registryClient !== undefined) {
+    const registry = registryFacts(registryClient, repository, facts)
+    const clients = registryClient.setups(repository, registry)
+    return {
+      ...named(ref),
+      installable: true,
+      command: ask(clients[0].client),
+      setup: clients[0].setup,
+      client_line: registry.address,
+      commands: Object.fromEntries(clients.map(({ client, setup }) => [client, [...setup, ask(client)]])),
+    }
+  }
+  const setups = clientOf(format).setups(repository, facts)
   const prepare = ({ setup, optional }: ClientSetup): readonly string[] => [
     ...setup,
     ...optional.filter(one => one.kind === kind).flatMap(one => one.setup),

@@ -3,6 +3,8 @@ import { TOKEN_PLACE, type ClientFacts, type ClientSetup } from '../../core/clie
 import type { FormatId } from '../../core/identity.ts'
 import type { SeenRepositories } from '../../core/repository.ts'
 import type { Format } from '../../formats/format.ts'
+import { clientOf } from '../../formats/index.ts'
+import type { ClientSide } from '../../formats/site.ts'
 import type { Keyring } from '../../signing/signer.ts'
 
 /** Everything a client needs, to copy. */
@@ -30,7 +32,7 @@ const fingerprintOf = (pem: string): string =>
 
 async function keyOf(
   keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>,
-  kind: Format['client']['indexKey'],
+  kind: ClientSide['indexKey'],
   url: string,
 ): Promise<Key> {
   if (kind === 'rsa') {
@@ -55,14 +57,14 @@ export async function setupsOf(
   }: {
     readonly keyring: Pick<Keyring, 'keys' | 'rsaKeys' | 'publicKey'>
     readonly repositories: Pick<SeenRepositories, 'need'>
-    readonly formats: (id: FormatId) => Pick<Format, 'client'>
+    readonly formats: (id: FormatId) => Pick<Format, 'id' | 'client'>
   },
   codename: string,
   facts: ClientFacts,
 ): Promise<ClientSetups> {
   const distribution = repositories.need(codename)
   const { format, label } = distribution
-  const { client } = formats(format)
+  const client = clientOf(formats(format))
   return {
     codename: distribution.codename,
     format,

@@ -110,6 +110,7 @@ export const distributions = contract({
             endings: Type.Array(Type.String()),
             active: Type.Boolean(),
             release_words: Type.Boolean(),
+            registry: Type.Boolean(),
             documents: Type.Boolean(),
           }),
         ),

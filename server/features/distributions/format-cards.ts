@@ -13,19 +13,22 @@ export interface FormatCard {
   readonly active: boolean
   /** Its clients read a Release file. */
   readonly release_words: boolean
+  /** Its repositories are registries: clients ask for each name, and an admin makes them by `/registries/`. */
+  readonly registry: boolean
   /** Its trees take documents. */
   readonly documents: boolean
 }
 
 /** Every format of this build. */
 export function formatCards(formats: readonly Format[], active: ReadonlySet<FormatId>): readonly FormatCard[] {
-  return formats.map(({ id, label, word, endings, tree }) => ({
+  return formats.map(({ id, label, word, endings, tree, registryClient }) => ({
     id,
     label,
     word,
     endings,
     active: active.has(id),
     release_words: tree?.hasWords === true,
+    registry: registryClient !== undefined,
     documents: (tree?.documents ?? []).length > 0,
   }))
 }

@@ -2,6 +2,7 @@ import { fail } from '../../core/errors.ts'
 import type { Codename, FormatId } from '../../core/identity.ts'
 import type { SeenRepositories } from '../../core/repository.ts'
 import type { Format } from '../../formats/format.ts'
+import { siteOf } from '../../formats/index.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { GenerationCard } from '../../publish/rollback.ts'
 
@@ -52,13 +53,13 @@ export async function listGenerations(
   }: {
     readonly publisher: Pick<Generations, 'generations'>
     readonly repositories: Pick<SeenRepositories, 'need'>
-    readonly formats: (id: FormatId) => Pick<Format, 'site'>
+    readonly formats: (id: FormatId) => Pick<Format, 'id' | 'site'>
   },
   name: string,
 ): Promise<GenerationList> {
   const distribution = repositories.need(name)
   const { codename, format } = distribution
-  const { site } = formats(format)
+  const site = siteOf(formats(format))
   const { generations, frozen } = await publisher.generations(codename)
   return {
     codename,

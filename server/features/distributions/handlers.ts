@@ -6,7 +6,7 @@ import type { ClientFacts } from '../../core/client-setup.ts'
 import type { Handlers, Input, RawRequest } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
 import { policyOf } from '../../core/policy.ts'
-import { asSeenBy } from '../../core/repository.ts'
+import { asSeenBy, isRegistry } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Jobs } from '../../core/work.ts'
 import type { Audit } from '../../record/audit.ts'
@@ -79,13 +79,19 @@ function routeOf({
   return { from, to, by: who.name, ip: raw.clientIp, viewer, dryRun: body.dry_run === true }
 }
 
+/** What the viewer sees of signed trees. */
+const ofTrees = (deps: DistributionRouteDeps, viewer: Viewer) => ({
+  ...deps,
+  repositories: deps.repositories.seenBy(viewer).trees,
+})
+
 export const distributionHandlers: Handlers<typeof distributions, DistributionRouteDeps> = {
   'GET /formats': ({ formatCards }) => ({ formats: formatCards }),
   'GET /distributions/': async (deps, { viewer, raw }) => ({
     distributions: await listDistributions(deps, viewer, await deps.clientFacts(raw)),
   }),
   'GET /distributions/{codename}/packages': async ({ db, repositories }, { params: { codename }, query, viewer }) => {
-    repositories.seenBy(viewer).need(codename)
+    repositories.seenBy(viewer).trees.need(codename)
     const state = query.state ?? query.status ?? 'published'
     const q = query.q ?? query.search
     const isPaged = query.page !== undefined || query.per_page !== undefined
@@ -117,7 +123,7 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
     })
   },
   'GET /distributions/{codename}/setup': async (deps, { params, viewer, raw }) =>
-    setupsOf(asSeenBy(deps, viewer), params.codename, await deps.clientFacts(raw)),
+    setupsOf(ofTrees(deps, viewer), params.codename, await deps.clientFacts(raw)),
   'POST /distributions/promote': (deps, input) => {
     const { version, arch } = input.body
     return promote(
@@ -137,9 +143,9 @@ export const distributionHandlers: Handlers<typeof distributions, DistributionRo
     return { from: from.codename, to: to.codename, difference: summarise(packages), packages }
   },
   'GET /distributions/{codename}/generations': (deps, { params, viewer }) =>
-    listGenerations(asSeenBy(deps, viewer), params.codename),
+    listGenerations(ofTrees(deps, viewer), params.codename),
   'POST /distributions/{codename}/rollback': (deps, { params, body, who, viewer, raw }) =>
-    rollBack(asSeenBy(deps, viewer), params.codename, {
+    rollBack(ofTrees(deps, viewer), params.codename, {
       n: body.generation,
       by: who.name,
       ip: raw.clientIp,
@@ -158,7 +164,10 @@ export interface TargetRouteDeps
 export const targetHandlers: Handlers<typeof promotionTargets, TargetRouteDeps> = {
   'GET /artifacts/{name}/promote/targets': (deps, { params: { name }, query, viewer }) =>
     listTargets(
-      { ...asSeenBy(deps, viewer), isTarget: one => deps.isActive(one) && deps.isPublishable(one) },
+      {
+        ...asSeenBy(deps, viewer),
+        isTarget: one => deps.isActive(one) && (isRegistry(one) || deps.isPublishable(one)),
+      },
       { name, version: query.version, arch: query.arch },
       {
         from: either(query, 'from_dist', 'from_distribution'),

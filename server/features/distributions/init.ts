@@ -7,6 +7,7 @@ import type { Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import type { Format } from '../../formats/format.ts'
+import { clientOf } from '../../formats/index.ts'
 import type { Audit } from '../../record/audit.ts'
 import type { Keyring } from '../../signing/signer.ts'
 import { markWhollyDirty, saveDistribution } from './store.ts'
@@ -90,7 +91,7 @@ export interface DistributionDeps {
   /** The key that a first init makes, from the settings. */
   readonly newKey: () => Parameters<Keyring['generate']>[0]
   readonly repositories: Pick<Repositories, 'seenBy'>
-  readonly formats: (id: FormatId) => Pick<Format, 'client' | 'site'>
+  readonly formats: (id: FormatId) => Pick<Format, 'id' | 'client' | 'site'>
   readonly isActive: (distribution: Distribution) => boolean
   /** True where a tree can be written. */
   readonly isPublishable: (distribution: Distribution) => boolean
@@ -115,12 +116,12 @@ export async function listDistributions(
   const rows = new Map((await listDistributionRows(db, viewer)).map(row => [row.codename, row]))
   return repositories
     .seenBy(viewer)
-    .all()
+    .distributions()
     .map(distribution => {
       const { codename, format, label, archs, components, release, endOfLife, state, builtin, basedOn, scanner } =
         distribution
       const row = rows.get(codename)
-      const [{ line, setup }] = formats(format).client.setups(distribution, facts)
+      const [{ line, setup }] = clientOf(formats(format)).setups(distribution, facts)
       return {
         codename,
         format,
@@ -153,7 +154,7 @@ export async function listDistributions(
 
 /** The distributions that are meant. @throws unknown_distribution, format_not_active, not_publishable */
 function chosen(deps: DistributionDeps, viewer: Viewer, codename: string | undefined): readonly Distribution[] {
-  const { all, get } = deps.repositories.seenBy(viewer)
+  const { all, get } = deps.repositories.seenBy(viewer).trees
   if (codename === undefined)
     return all().filter(one => one.state === 'active' && deps.isActive(one) && deps.isPublishable(one))
   const distribution = get(codename)

@@ -41,7 +41,7 @@ function decoded(path: string): string[] {
 
 function placeOf(path: string, { layout, repositories, formats }: NamesDeps): Placed | undefined {
   for (const { id, site } of formats) {
-    if (!path.startsWith(site.root)) continue
+    if (site === undefined || !path.startsWith(site.root)) continue
     let codename: Codename | undefined
     const found = site.place(decoded(path.slice(site.root.length)), {
       layout,
@@ -63,7 +63,7 @@ function placeOf(path: string, { layout, repositories, formats }: NamesDeps): Pl
 function guess(path: string, formats: NamesDeps['formats']): Omit<NamedFile, 'path' | 'codename'> {
   const file = (decoded(path).at(-1) ?? '').slice(0, 400)
   for (const { id, site } of formats) {
-    const named = site.nameIn?.(file)
+    const named = site?.nameIn?.(file)
     if (named !== undefined) return { format: id, ...named }
   }
   return { format: /\.(\w+)$/.exec(file)?.[1] ?? '', name: file, version: '', arch: '' }

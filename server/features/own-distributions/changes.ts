@@ -153,7 +153,7 @@ export async function refuseUsed(tx: Tx, before: Distribution, after: Distributi
 /** The caller is alone with the trees. @throws distribution_not_found, distribution_builtin, distribution_in_use */
 export async function remove(deps: OwnDistributionDeps, codename: string, by: By): Promise<void> {
   const { db, definitions, repositories, audit, outbox } = deps
-  const one = repositories.need(codename)
+  const one = repositories.trees.need(codename)
   if (one.builtin) fail('distribution_builtin', { codename: one.codename })
   await db.tx(async tx => {
     await lockDistribution(tx, one.codename)

@@ -4,7 +4,7 @@ import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
 import { FILES_LONGEST_MS } from '../../db/outbox.ts'
 import { createLayout, type Layout } from '../../files/layout.ts'
-import { getFormat } from '../../formats/index.ts'
+import { getFormat, siteOf } from '../../formats/index.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import { listScanners } from '../../vulndb/match/ecosystems.ts'
 import type { Database } from '../../vulndb/store/database.ts'
@@ -30,7 +30,7 @@ export function composeOwnDistributions({
     },
     removeTrees: async ({ codename, format }) => {
       // the paths of one that is known no more
-      const layout = createLayout(root, () => getFormat(format).site.folder)
+      const layout = createLayout(root, () => siteOf(getFormat(format)).folder)
       await rm(layout.live(codename), { force: true })
       for (const folder of [layout.publishedFolder(codename), join(layout.trees, codename)])
         await rm(folder, { recursive: true, force: true })

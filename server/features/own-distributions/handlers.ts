@@ -5,7 +5,7 @@ import type { ownDistributions } from './contract.ts'
 
 export const ownDistributionHandlers: Handlers<typeof ownDistributions, OwnDistributionDeps> = {
   'GET /distributions/{codename}/definition': ({ repositories }, { params, viewer }) =>
-    viewOf(repositories.seenBy(viewer).need(params.codename)),
+    viewOf(repositories.seenBy(viewer).trees.need(params.codename)),
   'POST /distributions/': (deps, { body: { codename, ...wish }, who, raw }) =>
     inTurn(deps, codename, async () => {
       const one = readDefinition(readCodename(codename, deps), wish, { ...deps, scanners: await deps.scanners() })
@@ -14,7 +14,7 @@ export const ownDistributionHandlers: Handlers<typeof ownDistributions, OwnDistr
     }),
   'PATCH /distributions/{codename}': (deps, { params, body, who, raw }) =>
     inTurn(deps, params.codename, async () => {
-      const before = deps.repositories.need(params.codename)
+      const before = deps.repositories.trees.need(params.codename)
       const after = readDefinition(before.codename, body, { ...deps, scanners: await deps.scanners(), before })
       return save(deps, after, {
         by: { name: who.name, ip: raw.clientIp },
@@ -28,7 +28,7 @@ export const ownDistributionHandlers: Handlers<typeof ownDistributions, OwnDistr
     inTurn(deps, params.codename, () =>
       save(
         deps,
-        { ...deps.repositories.need(params.codename), state: 'retired' },
+        { ...deps.repositories.trees.need(params.codename), state: 'retired' },
         { by: { name: who.name, ip: raw.clientIp }, kind: 'retired' },
       ),
     ),
@@ -36,7 +36,7 @@ export const ownDistributionHandlers: Handlers<typeof ownDistributions, OwnDistr
     inTurn(deps, params.codename, () =>
       save(
         deps,
-        { ...deps.repositories.need(params.codename), state: 'active' },
+        { ...deps.repositories.trees.need(params.codename), state: 'active' },
         { by: { name: who.name, ip: raw.clientIp }, kind: 'reactivated' },
       ),
     ),

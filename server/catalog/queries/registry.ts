@@ -1,0 +1,118 @@
+import type { Codename, FormatId, PackageName, Sha256 } from '../../core/identity.ts'
+import type { Manifest, State } from '../../core/manifest.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import type { Queryable } from '../../db/db.ts'
+import { params, seenBy } from './sql.ts'
+import { fromRow, type Row } from './store.ts'
+
+/** Every version of one name in any state, oldest first by the order of the format, then by architecture. */
+export async function listVersionsOf(db: Queryable, viewer: Viewer, of: PackageName): Promise<Manifest[]> {
+  const { values, add } = params(of.format, of.codename, of.name)
+  const rows = await db.repeat<Row>(
+    `
+    select id, manifest, facts, paths from package
+    where format = $1 and codename = $2 and name = $3 and ${seenBy(viewer, add, 'codename')}
+    order by sort_key, version collate "C", arch`,
+    values,
+  )
+  return rows.map(fromRow)
+}
+
+/** The names of a registry. */
+export interface NamesFilter {
+  readonly format: FormatId
+  readonly codename: Codename
+  /** Only names that have a version in one of these; absent: in any. */
+  readonly states?: readonly State[] | undefined
+  /** Only names with this in them, whatever the case. */
+  readonly q?: string | undefined
+}
+
+/** One name, with how many of its versions are in which state. */
+export interface NameRow {
+  readonly name: string
+  readonly versions: number
+  readonly published: number
+  readonly held: number
+  /** Of all files of all versions, in bytes; a file that two versions share counts for each. */
+  readonly size: number
+  readonly changed_at: Date
+}
+
+const ONLY = `($3::text[] is null or state = any($3)) and ($4::text is null or strpos(lower(name), lower($4)) > 0)`
+
+/** The names of a registry in the order of their code points, at most `most` behind `after`. */
+export function listNamesOf(
+  db: Queryable,
+  viewer: Viewer,
+  { format, codename, states, q }: NamesFilter,
+  { after = '', most }: { readonly after?: string | undefined; readonly most: number },
+): Promise<NameRow[]> {
+  const { values, add } = params(format, codename, states ?? null, q ?? null, after, most)
+  return db.repeat<NameRow>(
+    `
+    select p.name, count(*)::int as versions, (count(*) filter (where p.state = 'published'))::int as published,
+      (count(*) filter (where p.state <> 'published'))::int as held,
+      sum((select coalesce(sum(f.size), 0) from package_file f where f.package_id = p.id))::bigint as size,
+      max(p.changed_at) as changed_at
+    from package p join (
+      select distinct name from package where format = $1 and codename = $2 and name > $5 and ${ONLY}
+        and ${seenBy(viewer, add, 'codename')} order by name limit $6) as some on some.name = p.name
+    where p.format = $1 and p.codename = $2 and ${seenBy(viewer, add, 'p.codename')}
+    group by p.name order by p.name`,
+    values,
+  )
+}
+
+/** How many names `listNamesOf` has in all. */
+export async function countNamesOf(
+  db: Queryable,
+  viewer: Viewer,
+  { format, codename, states, q }: NamesFilter,
+): Promise<number> {
+  const { values, add } = params(format, codename, states ?? null, q ?? null)
+  const row = await db.first<{ n: number }>(
+    `select count(distinct name)::int as n from package where format = $1 and codename = $2 and ${ONLY}
+      and ${seenBy(viewer, add, 'codename')}`,
+    values,
+  )
+  return row?.n ?? 0
+}
+
+/** The versions of a registry that have a file with this digest, in any state. */
+export async function listHolders(
+  db: Queryable,
+  viewer: Viewer,
+  { format, codename, sha256 }: { readonly format: FormatId; readonly codename: Codename; readonly sha256: Sha256 },
+): Promise<Manifest[]> {
+  const { values, add } = params(format, codename, sha256)
+  const rows = await db.repeat<Row>(
+    `
+    select p.id, p.manifest, p.facts, p.paths from package p
+    where p.format = $1 and p.codename = $2 and ${seenBy(viewer, add, 'p.codename')}
+      and p.id in (select package_id from package_file where sha256 = $3) order by p.id`,
+    values,
+  )
+  return rows.map(fromRow)
+}
+
+/** Each registry's names, versions and bytes, for those that have any. */
+export interface RegistrySums {
+  readonly codename: string
+  readonly names: number
+  readonly versions: number
+  readonly held: number
+  readonly size: number
+}
+
+export function sumRegistries(db: Queryable, viewer: Viewer, codenames: readonly string[]): Promise<RegistrySums[]> {
+  const { values, add } = params([...codenames])
+  return db.query<RegistrySums>(
+    `
+    select codename, count(distinct name)::int as names, count(*)::int as versions,
+      (count(*) filter (where state <> 'published'))::int as held,
+      sum((select coalesce(sum(f.size), 0) from package_file f where f.package_id = p.id))::bigint as size
+    from package p where codename = any($1) and ${seenBy(viewer, add, 'codename')} group by codename`,
+    values,
+  )
+}

@@ -1,0 +1,26 @@
+/** What is refused about registries. */
+export const REGISTRY_ERRORS = {
+  registry_not_found: [
+    404,
+    'There is no registry {name} here. An admin can make it; GET /api/v1/registries/ lists those there are.',
+  ],
+  bad_registry: [422, '{field}: {why}.'],
+  registry_in_use: [
+    409,
+    'The registry {name} still has {versions} versions, in any state. Delete them first: their names must not be forgotten with it.',
+  ],
+  registry_takes_no_uploads: [
+    409,
+    'The registry {name} is a {kind}: its versions come from elsewhere, and none is published into it. Publish into a hosted registry.',
+  ],
+  registry_address: [
+    400,
+    'The address {path} is not one of a registry: no part of it may be empty, ".", "..", or have a backslash or a control character.',
+  ],
+  registry_encoding: [415, 'The body is encoded with {encoding}. Send it as it is, or with gzip.'],
+  version_held: [403, '{why}'],
+  not_served: [
+    409,
+    '{name} {version} is {state} in {distribution}: no client finds it until it is approved. {instead}',
+  ],
+} as const

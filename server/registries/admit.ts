@@ -1,0 +1,59 @@
+import type { Changed } from '../catalog/change.ts'
+import { fail } from '../core/errors.ts'
+import type { Distribution } from '../core/repository.ts'
+import type { SpooledFile } from '../files/spool.ts'
+import type { Format } from '../formats/format.ts'
+import { isoNow } from '../lib/clock.ts'
+import { passGate, type Applicant, type Door } from '../pipeline/gate.ts'
+import type { RegistryDeps } from './deps.ts'
+import type { Caller } from './protocol.ts'
+
+/** Files of one version that somebody publishes. */
+export interface Publication extends Pick<Applicant, 'expectedSha256' | 'heldFor' | 'read'> {
+  /** `together(main, beside)` where the version has several. */
+  readonly file: SpooledFile
+  readonly format: Format
+  readonly registry: Distribution
+  readonly caller: Caller
+  /** `catalog.change` by default. */
+  readonly door?: Door
+}
+
+/** Whether somebody may publish into it at all. @throws registry_takes_no_uploads, distribution_retired */
+export function needHosted({ codename, registry, state }: Pick<Distribution, 'codename' | 'registry' | 'state'>): void {
+  const kind = registry?.kind ?? 'hosted'
+  if (kind !== 'hosted') fail('registry_takes_no_uploads', { name: codename, kind })
+  if (state === 'retired') fail('distribution_retired', { codename })
+}
+
+/**
+ * Takes what arrived whole through the gate, whether or not its sender still listens, counts it and tells the
+ * dashboard. Owns the file. The caller has asked `caller.need('write')`.
+ * @throws registry_takes_no_uploads, distribution_retired, and what `Gate.admit` throws
+ */
+export async function admitVersion(
+  { gate, metrics, events, clock }: Pick<RegistryDeps, 'gate' | 'metrics' | 'events' | 'clock'>,
+  { file, format, registry, caller, door, ...rest }: Publication,
+): Promise<Changed> {
+  try {
+    needHosted(registry)
+  } catch (error) {
+    await file.discard()
+    throw error
+  }
+  const actor = { name: caller.who?.name ?? 'anonymous', ip: caller.ip }
+  const applicant: Applicant = { file, format, distribution: registry, from: 'upload', actor, ...rest }
+  const changed = await passGate(gate, applicant, new AbortController().signal, door)
+  const { outcome, manifest } = changed
+  const { name, version, arch, codename } = manifest.ref
+  metrics.uploaded(outcome === 'already' ? 'already_imported' : manifest.state, codename)
+  if (outcome === 'created') {
+    for (const { severity } of manifest.findings) metrics.found(severity, 1, codename)
+    events.emit({
+      type: 'upload',
+      at: isoNow(clock),
+      data: { name, version, arch, distribution: codename, status: manifest.state, by: manifest.by },
+    })
+  }
+  return changed
+}

@@ -106,6 +106,12 @@ export const isMalicious = (finding: Finding): boolean =>
  */
 export const isProbable = ({ at }: Pick<Finding, 'at'>): boolean => at?.confidence === 'probable'
 
+/** The rule of findings in what a package of a registry needs, which is not inside it. */
+export const DEPENDENCY_RULE = 'dependency'
+
+/** Whether a finding is about a dependency: about what a client installs beside the package. */
+export const isOfDependency = ({ at }: Pick<Finding, 'at'>): boolean => at?.rule === DEPENDENCY_RULE
+
 /** `unknown` ranks between medium and low: not knowing is not harmless. */
 const RANK: Record<Severity, number> = { critical: 6, high: 5, medium: 4, unknown: 3, low: 2, negligible: 1 }
 

@@ -1,6 +1,6 @@
 import type { Action } from './action.ts'
 import type { Finding, Severity } from './findings.ts'
-import { isMalicious, isProbable, worst } from './findings.ts'
+import { isMalicious, isOfDependency, isProbable, worst } from './findings.ts'
 import { actionForKind, type InstallRecord, type ScriptPolicy } from './install-facts.ts'
 import type { State } from './manifest.ts'
 import type { EngineRecord, Report } from './report.ts'
@@ -165,8 +165,27 @@ const RANK: Record<Action, number> = { block: 3, review: 2, warn: 1, allow: 0 }
 const harder = (a: Action, b: Action): Action => (RANK[b] > RANK[a] ? b : a)
 const softer = (a: Action, b: Action): Action => (RANK[b] < RANK[a] ? b : a)
 
-/** The action for one finding: by its severity, and at least that for its exploitation and for malicious code. */
+/**
+ * What comes of an action in a dependency: what would block the package itself asks for a review, and nothing less holds
+ * (the specification, "States and transitions").
+ */
+const IN_DEPENDENCY: Readonly<Record<Action, Action>> = {
+  block: 'review',
+  review: 'warn',
+  warn: 'warn',
+  allow: 'allow',
+}
+
+/**
+ * The action for one finding: by its severity, and at least that for its exploitation and for malicious code; one step
+ * less where it is in a dependency.
+ */
 export function actionOf(finding: Finding, policy: CvePolicy): Action {
+  const action = ownAction(finding, policy)
+  return isOfDependency(finding) ? IN_DEPENDENCY[action] : action
+}
+
+function ownAction(finding: Finding, policy: CvePolicy): Action {
   const { kev_action = 'allow', epss_action = 'allow', epss_threshold = 1, require_fix = false } = policy
   const { malicious_action = 'block' } = policy
   const bySeverity = actionFor(finding.severity, policy)

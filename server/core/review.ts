@@ -70,7 +70,12 @@ export function isApproved({ decision }: Pick<Reviewed, 'decision'>, now: Iso): 
 export function reconsider(manifest: Reviewed, policy: CvePolicy, now: Iso): Verdict {
   const isSettled = manifest.state === 'published' || isApproved(manifest, now)
   const found = manifest.reports.find(({ step }) => step === 'vulnerabilities')
-  const others = isSettled ? [] : manifest.reports.filter(({ step }) => step !== 'vulnerabilities')
+  // findings of any step are in the manifest, where acceptances count
+  const others = isSettled
+    ? []
+    : manifest.reports
+        .filter(({ step }) => step !== 'vulnerabilities')
+        .map(({ findings: _, ...report }): Report => report)
   // the outcome of a scan followed the policy of its day; its findings are judged by today's
   const counted: Report = {
     step: 'vulnerabilities',

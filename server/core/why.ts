@@ -1,4 +1,4 @@
-import type { Evidence, Finding, FoundIn } from './findings.ts'
+import { isOfDependency, type Evidence, type Finding, type FoundIn } from './findings.ts'
 
 /** What one record says, in a sentence. */
 export const sayEvidence = ({ record, source, data_at, modified, says }: Evidence): string =>
@@ -6,6 +6,7 @@ export const sayEvidence = ({ record, source, data_at, modified, says }: Evidenc
 
 /** Which file names a component, how surely, and by which rule. */
 function sayFound({ path, purl, presence, confidence, rule }: FoundIn): string {
+  if (isOfDependency({ at: { path, purl, presence, confidence, rule } })) return `It needs ${purl}: ${path}.`
   const said =
     presence === 'declared'
       ? `asks for ${purl}; whether it was built in cannot be seen`

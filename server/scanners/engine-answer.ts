@@ -9,10 +9,12 @@ import { EngineUnavailable, type DistributionCoverage } from './scanner.ts'
  */
 export async function engineCoverage(
   { id, installed, isStale, now: clock }: Pick<Engine, 'id' | 'installed' | 'isStale' | 'now'>,
-  distribution: Pick<Distribution, 'endOfLife' | 'scanner' | 'label'>,
+  distribution: Pick<Distribution, 'endOfLife' | 'scanner' | 'label'> & { readonly kind?: string },
   known: { readonly partial?: string } | undefined,
 ): Promise<DistributionCoverage> {
   const { label } = distribution
+  if (distribution.kind === 'registry')
+    return { coverage: 'not_covered', said: `${id} is not asked about packages of registries.` }
   if (known === undefined) return { coverage: 'not_covered', said: `${id} has no data for ${label}.` }
   const now = await installed()
   if (now === undefined) return { coverage: 'no_data', said: `${id} is not installed.` }

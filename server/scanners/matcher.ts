@@ -3,7 +3,7 @@ import { enrich, type Intel } from './enrich.ts'
 import type { OsvScanner } from './osv.ts'
 import type { DistributionCoverage } from './scanner.ts'
 import { distributionCoverage } from '../vulndb/match/coverage.ts'
-import { ecosystemOf } from '../vulndb/match/ecosystems.ts'
+import { ecosystemOf, type LookedUp } from '../vulndb/match/ecosystems.ts'
 import type { PackageQuery } from '../vulndb/match/matching-rules.ts'
 import type { Database } from '../vulndb/store/database.ts'
 
@@ -16,10 +16,9 @@ export interface NamedPackage {
   readonly sourceVersion: string
 }
 
-/** A distribution whose packages are looked up. */
-export interface MatchedSystem {
+/** A distribution or registry whose packages are looked up. */
+export interface MatchedSystem extends LookedUp {
   readonly label: string
-  readonly scanner: string | undefined
   readonly endOfLife?: string
 }
 
@@ -53,11 +52,7 @@ export function createMatcher({ database, osv, intel, now, maxAgeDays }: Matcher
     generation,
     async coverage(system) {
       const meta = (await database.open())?.meta
-      const { label, scanner, endOfLife } = system
-      return distributionCoverage(
-        { label, scanner, ...(endOfLife === undefined ? {} : { endOfLife }) },
-        { meta, now: now(), maxAgeDays: maxAgeDays() },
-      )
+      return distributionCoverage(system, { meta, now: now(), maxAgeDays: maxAgeDays() })
     },
     async match(system, packages) {
       const current = await generation()

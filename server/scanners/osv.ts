@@ -16,12 +16,13 @@ import {
   distributionCoverage,
   languageCoverage,
   NO_DATA,
+  saySilent,
   sayUnnamed,
   sourceDate,
   type CoverageDeps,
 } from '../vulndb/match/coverage.ts'
 import type { Database, Snapshot } from '../vulndb/store/database.ts'
-import { CARRIED, ecosystemOf, familyOf, NATIVE, spellName } from '../vulndb/match/ecosystems.ts'
+import { CARRIED, ecosystemOf, familyOf, isOfLanguage, NATIVE, spellName } from '../vulndb/match/ecosystems.ts'
 import { matchPackage, sayRows, sourceOf, type Said } from '../vulndb/match/match.ts'
 import type { Matched, PackageQuery, Versioned } from '../vulndb/match/matching-rules.ts'
 import type { Orders } from '../vulndb/versions/orders.ts'
@@ -56,10 +57,12 @@ function queryOf({
   distribution,
   facts,
 }: Pick<ScanSubject, 'identity' | 'about' | 'distribution' | 'facts'>): PackageQuery {
+  const { ecosystem } = ecosystemOf(distribution)
+  if (isOfLanguage(distribution)) return { ecosystem, name: identity.name, version: identity.version }
   // only RPM headers have it, and only those of module builds
   const { modularity } = typeof facts === 'object' && facts !== null ? (facts as { readonly modularity?: unknown }) : {}
   return {
-    ecosystem: ecosystemOf(distribution).ecosystem,
+    ecosystem,
     name: identity.name,
     version: identity.version,
     arch: identity.arch,
@@ -70,6 +73,13 @@ function queryOf({
 
 /** A version without its epoch, which headers of RPM sources lack, and without the number of a rebuild of Debian's. */
 const bare = (version: string): string => version.replace(/^\d+:/, '').replace(/\+b\d+$/, '')
+
+/** Whether what is inside is only the package itself, as files in it name it. */
+function isItself(one: EmbeddedPackage, own: PackageQuery): boolean {
+  const spelled = ({ ecosystem, name }: { readonly ecosystem: string; readonly name: string }): string =>
+    `${ecosystem} ${spellName(ecosystem, name)}`
+  return one.version === own.version && spelled(one) === spelled(own)
+}
 
 /** What could not be compared: no findings there says nothing. */
 function gapsOf(unreadable: readonly Pick<PackageQuery, 'name' | 'version'>[]): string[] {
@@ -214,6 +224,8 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
     async knows(subject) {
       const snapshot = await open()
       if (snapshot === undefined) return undefined
+      // nobody vouches for what a package of a language carries
+      if (isOfLanguage(subject.distribution)) return undefined
       const own = queryOf(subject)
       const source = sourceOf(own)
       const rows = await snapshot.rows(own.ecosystem, [...new Set([own.name, source.name])]).catch((error: unknown) => {
@@ -244,10 +256,10 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
     async scan(subject) {
       const snapshot = await open()
       const covers = coverageOf(subject.distribution, known(snapshot))
-      const carried = subject.embedded ?? []
       if (snapshot === undefined || covers.coverage === 'no_data') return { ...covers, findings: [] }
       const isKnown = covers.coverage !== 'not_covered'
       const own = queryOf(subject)
+      const carried = (subject.embedded ?? []).filter(one => !isItself(one, own))
       // the package of a signed build names what it signs, which is asked about as its source
       const { name: source, version } = sourceOf(own)
       const built = (subject.about.built_using ?? [])
@@ -274,15 +286,17 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
       })
       const denied = isKnown ? (answers[0]?.denied ?? []) : []
       const isNamed = !isKnown || answers[0]?.isNamed === true
+      // a distribution names its packages; of a language only those that have something are named
+      const isSilent = !isNamed && isOfLanguage(subject.distribution)
       return {
         ...joinCoverage({
           own: covers,
-          unnamed: isNamed ? undefined : sayUnnamed(subject.distribution.label, own.name, source),
+          unnamed: isNamed || isSilent ? undefined : sayUnnamed(subject.distribution.label, own.name, source),
           ecosystems: [...new Set(carried.map(({ ecosystem }) => ecosystem))].map(ecosystem =>
             languageCoverage(ecosystem, known(snapshot)),
           ),
           gaps: gapsOf(queries.filter((_, at) => answers[at]?.isUnreadable === true)),
-          notes: [...sayCleared(queries, answers), ...sayDenied(denied)],
+          notes: [...(isSilent ? [saySilent(own.name)] : []), ...sayCleared(queries, answers), ...sayDenied(denied)],
         }),
         findings,
         ...(denied.length === 0 ? {} : { denied: denied.map(({ isDisputed: _, ...one }) => one) }),

@@ -2,7 +2,7 @@ import { daysOld, isTooOld } from '../../core/data-age.ts'
 import { outOfSupport } from '../../core/ends-of-life.ts'
 import type { Distribution } from '../../core/repository.ts'
 import type { DistributionCoverage, EcosystemCoverage } from '../../scanners/scanner.ts'
-import { ecosystemOf, labelOf, NATIVE, type Ecosystem } from './ecosystems.ts'
+import { ecosystemOf, isOfLanguage, labelOf, NATIVE, type Ecosystem, type LookedUp } from './ecosystems.ts'
 import type { Meta, SourceFacts } from '../store/generation-meta.ts'
 
 /** What is said where there is nothing to look in. */
@@ -98,17 +98,31 @@ function gapsOf(
   ]
 }
 
+/** A repository whose coverage is asked for. */
+type Covered = LookedUp & Pick<Distribution, 'label' | 'endOfLife'>
+
+/** The coverage of a registry: by all advisories for its language, which speak of every package that has one. */
+function registryCoverage(registry: Covered, deps: CoverageDeps): DistributionCoverage {
+  if (!isOfLanguage(registry))
+    return {
+      coverage: 'not_covered',
+      said: `There are no advisories for ${registry.label} by names of its own: only what is inside is looked up.`,
+    }
+  const { ecosystem: _, ...known } = languageCoverage(ecosystemOf(registry).ecosystem, deps)
+  return known.coverage === 'not_covered'
+    ? { ...known, said: `${known.said} An admin imports them on the page Engines.` }
+    : known
+}
+
 /** The coverage of one distribution by the loaded advisories; whether they know a package of it is another question. */
-export function coverageOf(
-  distribution: Pick<Distribution, 'label' | 'scanner' | 'endOfLife'>,
-  { meta, now, maxAgeDays }: CoverageDeps,
-): DistributionCoverage {
+export function coverageOf(distribution: Covered, { meta, now, maxAgeDays }: CoverageDeps): DistributionCoverage {
   if (meta === undefined || Object.keys(meta.ecosystems).length === 0) {
     return {
       coverage: 'no_data',
       said: `${NO_DATA} An admin imports them on the page Engines.`,
     }
   }
+  if (distribution.kind === 'registry') return registryCoverage(distribution, { meta, now, maxAgeDays })
   const { label, scanner } = distribution
   if (scanner === undefined) {
     return {
@@ -134,12 +148,9 @@ export function coverageOf(
 }
 
 /** What is said of a distribution as a whole: a package that its advisories do not name is not covered. */
-export function distributionCoverage(
-  distribution: Pick<Distribution, 'label' | 'scanner' | 'endOfLife'>,
-  deps: CoverageDeps,
-): DistributionCoverage {
+export function distributionCoverage(distribution: Covered, deps: CoverageDeps): DistributionCoverage {
   const known = coverageOf(distribution, deps)
-  return known.coverage === 'covered' || known.coverage === 'partial'
+  return distribution.kind !== 'registry' && (known.coverage === 'covered' || known.coverage === 'partial')
     ? { ...known, said: `${known.said} A package that they do not name is not covered.` }
     : known
 }
@@ -175,6 +186,9 @@ export function languageCoverage(ecosystem: Ecosystem, { meta, now, maxAgeDays }
       : ageOf(ecosystem, `${label} packages`, { meta, now, maxAgeDays })),
   }
 }
+
+/** What is said of a package of a language that is in none of its advisories, as most are. */
+export const saySilent = (name: string): string => `No record is about ${name}.`
 
 /** What is said of a package that is in none of the advisories of its distribution. */
 export const sayUnnamed = (label: string, name: string, source: string): string =>

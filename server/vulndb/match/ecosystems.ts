@@ -123,14 +123,25 @@ const SPELLED: Readonly<Record<string, string>> = {
 /** Where a distribution's packages would be looked up that no engine knows: no advisory is ever kept under it. */
 const NOBODY: Ecosystem = 'none'
 
+/** The ecosystem of each format of registries whose packages have advisories. */
+const OF_REGISTRIES: Readonly<Record<string, Ecosystem>> = { npm: 'npm', pypi: 'pypi', maven: 'maven' }
+
+/** A repository as its packages are looked up: a distribution by its scanner identifier, a registry by its format. */
+export type LookedUp = Pick<Distribution, 'scanner'> & { readonly kind?: string; readonly format?: string }
+
+/** Whether the packages of a repository are a language's own, whose advisories speak of upstream's versions. */
+export const isOfLanguage = (repository: LookedUp): boolean =>
+  familyOf(ecosystemOf(repository).ecosystem)?.kind === 'language'
+
 /**
- * Where to find advisories for a distribution's packages. `isBorrowed`: they belong to a relative, as RHEL's do for
+ * Where to find advisories for a repository's packages. `isBorrowed`: they belong to a relative, as RHEL's do for
  * CentOS Stream.
  */
-export function ecosystemOf({ scanner }: Pick<Distribution, 'scanner'>): {
+export function ecosystemOf({ scanner, kind, format = '' }: LookedUp): {
   readonly ecosystem: Ecosystem
   readonly isBorrowed: boolean
 } {
+  if (kind === 'registry') return { ecosystem: OF_REGISTRIES[format] ?? NOBODY, isBorrowed: false }
   if (scanner === undefined) return { ecosystem: NOBODY, isBorrowed: false }
   const [family = '', release = ''] = scanner.split(':')
   const name = SPELLED[family] ?? family

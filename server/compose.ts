@@ -110,7 +110,14 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
   const advisories = createAdvisoryFollower({ db, outbox, repositories: repositories.trees, database: vulndb.database })
   const outlived = createOutlived({ ...base, signed: () => countSigned(db, ALL_SEEING) })
   const contents = composeContents({ ...base, version, javaNames: vulndb.javaNames })
-  const gate = composeGate({ ...base, scanners: scanning.scanners, enrich, catalog, contents })
+  const gate = composeGate({
+    ...base,
+    scanners: scanning.scanners,
+    matcher: scanning.matcher,
+    enrich,
+    catalog,
+    contents,
+  })
   const sbom = composeSbom({ ...base, contents, version })
   const review = composeReview({
     ...named(base, 'review'),

@@ -20,7 +20,7 @@ import { swiftReaders } from './swift/readers.ts'
 /**
  * To be raised with every change of what a reader or an unpacker finds: contents that were read before are read again.
  */
-export const READERS_VERSION = 12
+export const READERS_VERSION = 13
 
 /** Everything that names components in a file. */
 export const READERS: readonly Reader[] = [

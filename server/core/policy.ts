@@ -166,8 +166,8 @@ const harder = (a: Action, b: Action): Action => (RANK[b] > RANK[a] ? b : a)
 const softer = (a: Action, b: Action): Action => (RANK[b] < RANK[a] ? b : a)
 
 /**
- * What comes of an action in a dependency: what would block the package itself asks for a review, and nothing less holds
- * (the specification, "States and transitions").
+ * What comes of an action in a dependency: what would block the package itself asks for a review, and nothing less
+ * holds (the specification, "States and transitions").
  */
 const IN_DEPENDENCY: Readonly<Record<Action, Action>> = {
   block: 'review',

@@ -1,6 +1,8 @@
 import type { Codename } from './identity.ts'
 
-/** `hosted`: its versions are published here. `proxy`: it reads through to an upstream. `group`: one address for others. */
+/**
+ * `hosted`: its versions are published here. `proxy`: it reads through to an upstream. `group`: one address for others.
+ */
 export const REGISTRY_KINDS = ['hosted', 'proxy', 'group'] as const
 export type RegistryKind = (typeof REGISTRY_KINDS)[number]
 
@@ -28,3 +30,6 @@ export interface RegistryRules {
   /** Of a Maven registry: the newest builds of a snapshot that are kept. */
   readonly snapshotsKept?: number
 }
+
+/** Whether clients of a repository ask for each name, so that nothing in it is a signed tree. */
+export const isRegistry = ({ kind }: { readonly kind: string }): boolean => kind === 'registry'

@@ -125,6 +125,8 @@ export interface Format<Facts = unknown> {
   compareVersions(a: string, b: string): number
   /** Maps a version to a key that sorts by code point (`collate "C"`) as `compareVersions` does. */
   versionKey(version: string): string
+  /** Whether clients take a version only where nothing else fits; absent where they make no difference. */
+  isPreRelease?(version: string): boolean
   /** True when name and version of `have` satisfy `need`. */
   satisfies(have: Provided, need: Relation): boolean
   /** Where packages of one architecture count on machines of another; absent: nowhere. */

@@ -1,11 +1,13 @@
 import { listFileProviders, listServedProvides } from '../catalog/queries/provides.ts'
 import { isServed } from '../core/manifest.ts'
 import { printAlternatives, type Offered } from '../core/relation.ts'
+import { isRegistry } from '../core/registry.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import { isUnavailable } from '../db/database-unavailable.ts'
 import type { Queryable } from '../db/db.ts'
 import { shareReads } from '../lib/groups.ts'
 import { machinesOf, meets, onBestMachine } from './machines.ts'
+import { registryDependencies, type LookUp } from './registry-dependencies.ts'
 import type { Step, Subject } from './subject.ts'
 
 interface Wanted extends Pick<Subject, 'format' | 'distribution'> {
@@ -43,12 +45,14 @@ async function offeredFiles(db: Queryable, { format, distribution: { codename },
  * Step 6. Looks for what the package needs among the packages that this repository serves in the same distribution, on
  * a machine of the package's architecture. The
  * distribution's own archive is not known here, so a missing dependency is a warning: most come from there.
+ * @param data  looks up what packages of registries need
  */
-export function dependenciesStep(db: Queryable): Step {
+export function dependenciesStep(db: Queryable, data: LookUp): Step {
   const findOffered = shareReads((wanted: readonly Wanted[]) => offered(db, wanted), isUnavailable)
   return {
     name: 'dependencies',
     async run(subject, signal) {
+      if (isRegistry(subject.distribution)) return registryDependencies(subject, { db, data }, signal)
       const { about, identity, kind, facts } = await subject.inspected(signal)
       const names = [...new Set(about.depends.flat().map(({ name }) => name))]
       if (names.length === 0)

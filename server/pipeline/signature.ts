@@ -1,9 +1,11 @@
 import { isRefusal } from '../core/errors.ts'
+import { isRegistry } from '../core/registry.ts'
 import type { Report } from '../core/report.ts'
 import type { ClearSigned } from '../formats/announcements.ts'
 import type { EmbeddedSignature } from '../formats/format.ts'
 import type { Keyring, Signer } from '../signing/signer.ts'
 import type { UploaderKeys } from '../signing/uploader-keys.ts'
+import { registrySignature } from './registry-signature.ts'
 import type { Step } from './subject.ts'
 
 // the check reads a signed part whole; a larger one is left to the client, which checks it anyway
@@ -99,6 +101,7 @@ export function signatureStep(keyring: Pick<Keyring, 'keys' | 'signer'>, keys: P
   return {
     name: 'signature',
     async run(subject, signal) {
+      if (isRegistry(subject.distribution)) return registrySignature(subject)
       let signer: Signer
       try {
         signer = await keyring.signer()

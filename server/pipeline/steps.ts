@@ -3,6 +3,7 @@ import type { Keyring } from '../signing/signer.ts'
 import type { UploaderKeys } from '../signing/uploader-keys.ts'
 import { antivirusStep } from './antivirus.ts'
 import { dependenciesStep } from './dependencies.ts'
+import type { LookUp } from './registry-dependencies.ts'
 import { formatStep } from './format-check.ts'
 import { provenanceStep } from './provenance.ts'
 import { scriptsStep, type ScriptsDeps } from './scripts.ts'
@@ -16,6 +17,8 @@ export interface StepDeps extends ScriptsDeps {
     readonly vulnerability: readonly VulnerabilityScanner[]
   }
   readonly keyring: Pick<Keyring, 'keys' | 'signer'>
+  /** Looks packages up by name and version alone, as the dependencies of another. */
+  readonly matcher: LookUp
   /** Who may have signed a source package. */
   readonly uploaderKeys: Pick<UploaderKeys, 'check'>
   /** Adds what is known about exploitation to findings, where the settings ask for it. */
@@ -23,7 +26,15 @@ export interface StepDeps extends ScriptsDeps {
 }
 
 /** The specification's six steps in its order, and that of scripts. */
-export function createSteps({ scanners, keyring, db, contents, uploaderKeys, enrich }: StepDeps): readonly Step[] {
+export function createSteps({
+  scanners,
+  keyring,
+  db,
+  contents,
+  uploaderKeys,
+  enrich,
+  matcher,
+}: StepDeps): readonly Step[] {
   return [
     formatStep,
     provenanceStep,
@@ -31,6 +42,6 @@ export function createSteps({ scanners, keyring, db, contents, uploaderKeys, enr
     vulnerabilitiesStep(scanners.vulnerability, enrich),
     scriptsStep({ db, contents }),
     signatureStep(keyring, uploaderKeys),
-    dependenciesStep(db),
+    dependenciesStep(db, matcher),
   ]
 }

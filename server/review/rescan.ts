@@ -8,6 +8,7 @@ import { transition, type Manifest, type State } from '../core/manifest.ts'
 import type { Report } from '../core/report.ts'
 import { acceptanceOf, asksForReview, openFindings, reconsider } from '../core/review.ts'
 import { fail } from '../core/errors.ts'
+import { isRegistry } from '../core/registry.ts'
 import type { Repositories } from '../core/repository.ts'
 import { policyOf } from '../core/policy.ts'
 import { readPooled, type Pool } from '../files/pool.ts'
@@ -58,7 +59,12 @@ export interface RescanDeps {
   readonly formats: (id: FormatId) => Format
   readonly repositories: Pick<Repositories, 'get'>
   /** The steps whose result may have changed since. */
-  readonly steps: { readonly vulnerabilities: Step; readonly antivirus: Step; readonly scripts: Step }
+  readonly steps: {
+    readonly vulnerabilities: Step
+    readonly antivirus: Step
+    readonly scripts: Step
+    readonly dependencies: Step
+  }
   readonly settings: Pick<Settings, 'now'>
   readonly metrics: Pick<Metrics, 'found'>
   readonly clock: Clock
@@ -102,6 +108,9 @@ export function createRescans({
       inspected: () => Promise.resolve({ identity, about, facts: facts ?? {}, paths: paths ?? [] }),
     }
   }
+
+  /** What a package of a registry needs is looked up whenever it is itself. */
+  const alsoFor = ({ distribution }: Subject): readonly Step[] => (isRegistry(distribution) ? [steps.dependencies] : [])
 
   function tellFound(fresh: readonly Finding[], { codename }: Pick<PackageRef, 'codename'>): void {
     for (const { severity } of fresh) metrics.found(severity, 1, codename)
@@ -168,8 +177,8 @@ export function createRescans({
         ({ step, outcome }) => step === 'antivirus' && outcome === 'unavailable',
       )
       const reports = await Promise.all(
-        [steps.vulnerabilities, ...(wasUnavailable ? [steps.antivirus] : []), steps.scripts].map(step =>
-          step.run(subject, signal),
+        [steps.vulnerabilities, ...(wasUnavailable ? [steps.antivirus] : []), steps.scripts, ...alsoFor(subject)].map(
+          step => step.run(subject, signal),
         ),
       )
       const [report] = reports
@@ -227,8 +236,8 @@ export function createRescans({
       const report = await steps.vulnerabilities.run(subject, signal)
       if (report.outcome === 'skipped' || (isSilent(report) && (report.findings ?? []).length === 0))
         return 'unavailable'
-      const scripts = await steps.scripts.run(subject, signal)
-      return judgeNew(known.ref, (before, now) => withScan(before, [report, scripts], now), by)
+      const others = await Promise.all([steps.scripts, ...alsoFor(subject)].map(step => step.run(subject, signal)))
+      return judgeNew(known.ref, (before, now) => withScan(before, [report, ...others], now), by)
     },
     report: (ref, findings, by) =>
       judgeNew(

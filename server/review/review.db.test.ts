@@ -298,6 +298,10 @@ describe('the nightly rematch', () => {
           name: 'scripts',
           run: async () => ({ step: 'scripts', outcome: 'ok', verdict: 'plain', said: 'No scripts.' }),
         },
+        dependencies: {
+          name: 'dependencies',
+          run: async () => ({ step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'It needs nothing.' }),
+        },
       },
       contents: { of: async () => NOTHING },
       metrics: {

@@ -1,4 +1,4 @@
-import { mergeFindings, worst, type Finding } from '../core/findings.ts'
+import { isOfDependency, mergeFindings, worst, type Finding } from '../core/findings.ts'
 import type { Iso } from '../core/identity.ts'
 import { transition, type Manifest, type State } from '../core/manifest.ts'
 import { saysNothing, type Report } from '../core/report.ts'
@@ -38,13 +38,16 @@ export const isSilent = ({ outcome, verdict }: Report): boolean => outcome === '
 /** The manifest with new reports in place of those of the same steps, and their findings. */
 export function withScan(before: Manifest, reports: readonly Report[], now: Iso): Scanned {
   const scan = reports.find(({ step }) => step === 'vulnerabilities')
-  const found = mergeFindings([scan?.findings ?? []])
+  const needed = reports.find(({ step }) => step === 'dependencies')
+  const inDependencies =
+    needed === undefined || isSilent(needed) ? before.findings.filter(isOfDependency) : (needed.findings ?? [])
+  const found = mergeFindings([scan?.findings ?? [], inDependencies])
   // an engine that could not answer does not change what was known before
   const findings =
     scan === undefined || isSilent(scan)
       ? mergeFindings([found, before.findings])
       : scan.outcome === 'skipped'
-        ? before.findings
+        ? mergeFindings([before.findings, inDependencies])
         : found
   const fresh = newFindings(before, findings)
   const lost = idsOf(before.findings.filter(known => !findings.some(({ id }) => id === known.id)))

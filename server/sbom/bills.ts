@@ -1,5 +1,6 @@
 import type { IndexedManifest } from '../catalog/queries/search.ts'
 import type { VersionPlace } from '../catalog/queries/versions.ts'
+import { isOfDependency } from '../core/findings.ts'
 import type { FormatId } from '../core/identity.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
 import type { Repositories } from '../core/repository.ts'
@@ -46,11 +47,17 @@ const NEVER = '1970-01-01T00:00:00.000Z'
 
 /** Makes bills from rows. A bill names the packages that were there when it was begun. */
 export function createBills({ db, clock, contents, formats, repositories, tool }: BillsDeps): Bills {
-  const entryOf = (manifest: IndexedManifest, carried: Contents): Entry => ({
-    manifest,
-    purl: formats(manifest.ref.format).purl(manifest.ref, repositories.get(manifest.ref.codename), manifest.about),
-    contents: carried,
-  })
+  const entryOf = (manifest: IndexedManifest, carried: Contents): Entry => {
+    const { ref, about, findings } = manifest
+    const purl = formats(ref.format).purl(ref, repositories.get(ref.codename), about)
+    return {
+      // a bill says what a package is and carries, not what a client installs beside it
+      manifest: { ...manifest, findings: findings.filter(one => !isOfDependency(one)) },
+      purl,
+      // a package of a registry names itself in its files, too
+      contents: { ...carried, components: carried.components.filter(one => one.purl !== purl) },
+    }
+  }
 
   async function* entriesOf(viewer: Viewer, ids: readonly number[]): AsyncGenerator<Entry> {
     for (let at = 0; at < ids.length; at += CHUNK) {

@@ -75,10 +75,16 @@ function queryOf({
 const bare = (version: string): string => version.replace(/^\d+:/, '').replace(/\+b\d+$/, '')
 
 /** Whether what is inside is only the package itself, as files in it name it. */
-function isItself(one: EmbeddedPackage, own: PackageQuery): boolean {
+function isItself(one: EmbeddedPackage, own: PackageQuery, orders: Orders): boolean {
   const spelled = ({ ecosystem, name }: { readonly ecosystem: string; readonly name: string }): string =>
     `${ecosystem} ${spellName(ecosystem, name)}`
-  return one.version === own.version && spelled(one) === spelled(own)
+  const family = familyOf(own.ecosystem)
+  if (family?.kind !== 'language' || spelled(one) !== spelled(own)) return false
+  const { reads, compare } = orders[family.order]
+  // `1.0-rc1` of a file is `1.0rc1` of the package
+  return (
+    one.version === own.version || (reads(one.version) && reads(own.version) && compare(one.version, own.version) === 0)
+  )
 }
 
 /** What could not be compared: no findings there says nothing. */
@@ -259,7 +265,7 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
       if (snapshot === undefined || covers.coverage === 'no_data') return { ...covers, findings: [] }
       const isKnown = covers.coverage !== 'not_covered'
       const own = queryOf(subject)
-      const carried = (subject.embedded ?? []).filter(one => !isItself(one, own))
+      const carried = (subject.embedded ?? []).filter(one => !isItself(one, own, orders))
       // the package of a signed build names what it signs, which is asked about as its source
       const { name: source, version } = sourceOf(own)
       const built = (subject.about.built_using ?? [])

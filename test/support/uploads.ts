@@ -261,6 +261,10 @@ export function openUploads(): Uploads {
     })
     const steps = createSteps({
       contents,
+      matcher: {
+        coverage: async () => ({ coverage: 'no_data', said: 'No data.' }),
+        match: async (_, packages) => packages.map(() => []),
+      },
       scanners: { antivirus: [antivirus], vulnerability: [vulnerability] },
       keyring,
       db,

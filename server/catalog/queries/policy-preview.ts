@@ -3,6 +3,7 @@ import type { State } from '../../core/manifest.ts'
 import type { Report } from '../../core/report.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
+import { DEPENDENCY_RULE } from '../../core/findings.ts'
 import { params, seenBy } from './sql.ts'
 
 /** A package with what a policy reads of its findings. */
@@ -22,11 +23,15 @@ export interface Waiting {
 const BATCH = 5_000
 
 /**
- * A finding as a number, without its name: malicious code, rank, known exploitation, a fix, and whether its probability
- * reaches the threshold.
+ * A finding as a number, without its name: whether it is in a dependency, malicious code, rank, known exploitation, a
+ * fix, and whether its probability reaches the threshold.
  */
 const profileSql = (threshold: string): string =>
-  `(f.cve like 'MAL-%')::int * 64 + f.rank * 8 + f.kev::int * 4 + (f.fixed_in is not null)::int * 2 + coalesce(f.epss >= ${threshold}::real, false)::int`
+  `(coalesce(batch.needed @> jsonb_build_array(f.component), false))::int * 128 + (f.cve like 'MAL-%')::int * 64 + f.rank * 8 + f.kev::int * 4 + (f.fixed_in is not null)::int * 2 + coalesce(f.epss >= ${threshold}::real, false)::int`
+
+/** The names of dependencies that findings of a package are in; null for the packages of distributions. */
+const NEEDED = `case when p.format in ('npm', 'pypi', 'maven')
+  then jsonb_path_query_array(p.manifest, '$.findings[*] ? (@.at.rule == "${DEPENDENCY_RULE}").package') end`
 
 /** The parts of a finding that a policy reads. `rank` 6 is critical, 1 negligible. */
 export interface Profile {
@@ -35,10 +40,12 @@ export interface Profile {
   readonly isFixable: boolean
   readonly isLikely: boolean
   readonly isMalicious: boolean
+  readonly isOfDependency: boolean
 }
 
 /** Reads a number that `profileSql` made. */
 export const readProfile = (profile: number): Profile => ({
+  isOfDependency: (profile & 128) !== 0,
   isMalicious: (profile & 64) !== 0,
   rank: (profile >> 3) & 7,
   kev: (profile & 4) !== 0,
@@ -56,13 +63,13 @@ export function listProfiles(
   return db.query<Profiled>(
     `
     with batch as (
-      select p.id, p.name, p.version, p.arch, p.codename as distribution, p.format, p.state from package p
+      select p.id, p.name, p.version, p.arch, p.codename as distribution, p.format, p.state, ${NEEDED} as needed from package p
       where p.id > $1 and (p.state = 'pending_review' or (p.state = 'published' and p.open_count > 0)) and ${seenBy(viewer, add, 'p.codename')} order by p.id limit ${BATCH}
     ), profile as (
-      select f.package_id, array_agg(distinct ${profileSql('$2')}) as profiles from finding f
-      where f.package_id > $1 and f.package_id <= (select max(id) from batch) and not f.accepted group by f.package_id
+      select f.package_id, array_agg(distinct ${profileSql('$2')}) as profiles from batch join finding f on f.package_id = batch.id
+      where not f.accepted group by f.package_id
     )
-    select batch.*, profile.profiles from batch left join profile on profile.package_id = batch.id order by batch.id`,
+    select batch.id, batch.name, batch.version, batch.arch, batch.distribution, batch.format, batch.state, profile.profiles from batch left join profile on profile.package_id = batch.id order by batch.id`,
     values,
   )
 }

@@ -2,8 +2,8 @@ import type { InstallFact, InstallRecord, InstallScript } from '../../core/insta
 import { Malformed } from '../../lib/limited.ts'
 import type { EntryFacts, OpenFile } from '../reader.ts'
 import { entryFacts, ONCE } from './entries.ts'
-import { hostsIn } from './hosts.ts'
-import { MAX_SCRIPT_BYTES, scanScript, showLine } from './scan-script.ts'
+import { languageScript, npmFact, npmOwn, readNpmScripts } from './languages-own.ts'
+import { MAX_SCRIPT_BYTES, scanScript, showLine, type RawScript } from './scan-script.ts'
 import { isServiceFile, serviceSays } from './service-files.ts'
 
 /** The most facts of one package; each kind of each file still counts. */
@@ -15,7 +15,6 @@ const SCRIPT =
   /^control\.tar!\/(preinst|postinst|prerm|postrm|config|\.(?:pre|post)-(?:install|upgrade|deinstall)|\.trigger)$|^scripts!\/([^/]+)$/
 const TRIGGERS = 'control.tar!/triggers'
 const NPM_PACKAGE = /(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/]+\/package\.json$/
-const NPM_SCRIPTS = ['preinstall', 'install', 'postinstall'] as const
 const MAX_NPM_BYTES = 256 * 1024
 
 /** Collects what installing one package does, file by file. */
@@ -30,16 +29,8 @@ export interface Installing {
 
 /** The scripts that npm runs when it installs a package; here it is there already, and nobody runs them. */
 async function npmScripts(file: OpenFile): Promise<InstallFact[]> {
-  const bytes = await file.whole(MAX_NPM_BYTES)
-  if (!bytes.includes('install"')) return []
-  const { scripts } = JSON.parse(bytes.toString('utf8')) as { scripts?: Record<string, unknown> }
-  return NPM_SCRIPTS.flatMap((name): InstallFact[] => {
-    const said = scripts?.[name]
-    if (typeof said !== 'string') return []
-    const hosts = hostsIn(said)
-    const text = showLine(`${name}: ${said}`)
-    return [{ kind: 'npm_install_script', path: file.path, text, ...(hosts.length === 0 ? {} : { hosts }) }]
-  })
+  const scripts = readNpmScripts(await file.whole(MAX_NPM_BYTES))
+  return scripts.map(one => npmFact(file.path, one))
 }
 
 /** What a package of Debian waits for. Source: deb-triggers(5) */
@@ -59,6 +50,7 @@ export function createInstalling(): Installing {
   const scripts: InstallScript[] = []
   const facts: InstallFact[] = []
   const once = new Set<string>()
+  const own = npmOwn()
   let more = 0
 
   const add = (found: readonly InstallFact[]): void => {
@@ -72,7 +64,11 @@ export function createInstalling(): Installing {
 
   async function script(name: string, file: OpenFile, interpreter: string | undefined): Promise<void> {
     const bytes = file.size === 0 ? Buffer.alloc(0) : await file.read(0, Math.min(file.size, MAX_SCRIPT_BYTES))
-    const scanned = scanScript({ name, bytes, size: file.size, interpreter })
+    scan({ name, bytes, size: file.size, interpreter })
+  }
+
+  function scan(raw: RawScript): void {
+    const scanned = scanScript(raw)
     if (scripts.length < MAX_SCRIPTS) scripts.push(scanned.script)
     add(scanned.facts)
     more += scanned.more
@@ -90,11 +86,17 @@ export function createInstalling(): Installing {
     async file(file, interpreter) {
       const found = SCRIPT.exec(file.path)
       const name = found?.[1] ?? found?.[2]
+      const python = languageScript(file.path)
       try {
         if (name !== undefined) await script(name, file, interpreter)
         else if (file.path === TRIGGERS) add(await triggers(file))
         else if (isServiceFile(file.path)) await service(file)
-        else if (NPM_PACKAGE.test(file.path) && file.size <= MAX_NPM_BYTES) add(await npmScripts(file))
+        else if (python !== undefined) await script(python.name, file, python.interpreter)
+        else if (own.wants(file.path)) {
+          const { scripts: run, facts: said } = await own.read(file)
+          add(said)
+          run.forEach(scan)
+        } else if (NPM_PACKAGE.test(file.path) && file.size <= MAX_NPM_BYTES) add(await npmScripts(file))
       } catch (error) {
         // what the walk ends with is not for here; a package.json that is no JSON is no script either
         if (error instanceof SyntaxError) return
@@ -103,6 +105,7 @@ export function createInstalling(): Installing {
       }
     },
     result() {
+      add(own.rest())
       if (scripts.length === 0 && facts.length === 0) return undefined
       return {
         scripts: scripts.toSorted((a, b) => (a.name < b.name ? -1 : 1)),

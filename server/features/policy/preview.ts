@@ -7,7 +7,7 @@ import {
   type Waiting,
 } from '../../catalog/queries/policy-preview.ts'
 import type { Finding, Severity } from '../../core/findings.ts'
-import { severityOfRank, worst } from '../../core/findings.ts'
+import { DEPENDENCY_RULE, severityOfRank, worst } from '../../core/findings.ts'
 import type { Named } from '../../core/identity.ts'
 import type { State } from '../../core/manifest.ts'
 import { decide, hardestAction, type Action, type CvePolicy } from '../../core/policy.ts'
@@ -33,8 +33,10 @@ export interface Preview extends Page<Move> {
 
 const SHOWN_CVES = 10
 
+const DEPENDENCY = { purl: '', path: '', rule: DEPENDENCY_RULE, confidence: 'certain', presence: 'declared' } as const
+
 function findingOf(profile: number, threshold: number): Finding {
-  const { rank, kev, isFixable, isLikely, isMalicious } = readProfile(profile)
+  const { rank, kev, isFixable, isLikely, isMalicious, isOfDependency } = readProfile(profile)
   return {
     id: '',
     package: '',
@@ -44,6 +46,7 @@ function findingOf(profile: number, threshold: number): Finding {
     ...(isFixable ? { fixed_in: '' } : {}),
     ...(isLikely ? { epss: threshold } : {}),
     ...(isMalicious ? { malicious: true } : {}),
+    ...(isOfDependency ? { at: DEPENDENCY } : {}),
   }
 }
 

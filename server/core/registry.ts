@@ -30,6 +30,3 @@ export interface RegistryRules {
   /** Of a Maven registry: the newest builds of a snapshot that are kept. */
   readonly snapshotsKept?: number
 }
-
-/** Whether clients of a repository ask for each name, so that nothing in it is a signed tree. */
-export const isRegistry = ({ kind }: { readonly kind: string }): boolean => kind === 'registry'

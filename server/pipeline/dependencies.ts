@@ -1,7 +1,7 @@
 import { listFileProviders, listServedProvides } from '../catalog/queries/provides.ts'
 import { isServed } from '../core/manifest.ts'
 import { printAlternatives, type Offered } from '../core/relation.ts'
-import { isRegistry } from '../core/registry.ts'
+import { isRegistry } from '../core/repository.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import { isUnavailable } from '../db/database-unavailable.ts'
 import type { Queryable } from '../db/db.ts'

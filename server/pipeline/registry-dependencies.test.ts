@@ -27,7 +27,8 @@ const subject = (depends: readonly Alternatives[], more: Partial<Subject> = {}):
         version === undefined || have.version === version,
       compareVersions: compareSemver,
       complain: () => undefined,
-      purl: ({ name, version }: { name: string; version: string }) => `pkg:npm/${name}@${version}`,
+      purl: ({ name, version }: { name: string; version: string }) =>
+        `pkg:npm/${name}@${version}?file_name=${name}.tgz`,
     },
     settings: {
       validation: { grype_scan: true, on_scanner_unavailable: 'hold' },

@@ -34,6 +34,9 @@ function name(findings: readonly Finding[], versions: ReadonlyMap<string, string
   return `${named.join(', ')}${findings.length > MOST_NAMED ? ` and ${findings.length - MOST_NAMED} more` : ''}`
 }
 
+/** A package URL without what it says of one file. */
+const bare = (purl: string): string => purl.replace(/[?#].*$/, '')
+
 /** Adds where a finding is: in what a client installs beside the package. */
 function inDependency({ name, need }: Chosen, purl: string): (finding: Finding) => Finding {
   const at = { purl, path: need, rule: DEPENDENCY_RULE, confidence: 'certain', presence: 'declared' } as const
@@ -53,7 +56,7 @@ async function lookUp(chosen: readonly Chosen[], subject: Subject, data: LookUp,
     return {
       findings: chosen.flatMap((one, at) => {
         const purl = format.purl({ format: format.id, name: one.name, version: one.version, arch }, distribution)
-        return (answers[at] ?? []).map(inDependency(one, purl))
+        return (answers[at] ?? []).map(inDependency(one, bare(purl)))
       }),
     }
   } catch (error) {

@@ -1,5 +1,5 @@
 import { isRefusal } from '../core/errors.ts'
-import { isRegistry } from '../core/registry.ts'
+import { isRegistry } from '../core/repository.ts'
 import type { Report } from '../core/report.ts'
 import type { ClearSigned } from '../formats/announcements.ts'
 import type { EmbeddedSignature } from '../formats/format.ts'

@@ -45,6 +45,9 @@ export interface BillsDeps {
 const CHUNK = 200
 const NEVER = '1970-01-01T00:00:00.000Z'
 
+/** A package URL without what it says of one file. */
+const bare = (purl: string): string => purl.replace(/[?#].*$/, '')
+
 /** Makes bills from rows. A bill names the packages that were there when it was begun. */
 export function createBills({ db, clock, contents, formats, repositories, tool }: BillsDeps): Bills {
   const entryOf = (manifest: IndexedManifest, carried: Contents): Entry => {
@@ -55,7 +58,7 @@ export function createBills({ db, clock, contents, formats, repositories, tool }
       manifest: { ...manifest, findings: findings.filter(one => !isOfDependency(one)) },
       purl,
       // a package of a registry names itself in its files, too
-      contents: { ...carried, components: carried.components.filter(one => one.purl !== purl) },
+      contents: { ...carried, components: carried.components.filter(one => bare(one.purl) !== bare(purl)) },
     }
   }
 

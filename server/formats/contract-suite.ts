@@ -9,7 +9,7 @@ import { relPath } from '../core/identity.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import { createUnpackedCopies } from '../files/unpacked.ts'
 import type { Format, InnerStream } from './format.ts'
-import { FORMATS, getFormat, recognise } from './index.ts'
+import { FORMATS, getFormat, hasRegistries, recognise } from './index.ts'
 
 /** The samples that a format's test passes in; the suite gets everything else from the format. */
 export interface ContractSamples {
@@ -139,8 +139,13 @@ function testBytes(samples: ContractSamples): void {
   })
 
   test('its first bytes are recognised, by it alone; other files are by none', () => {
-    expect(FORMATS.filter(one => one.recognises(bytes.subarray(0, 512)))).toEqual([format])
-    expect(recognise(bytes.subarray(0, 512), 'x')).toBe(format)
+    const head = bytes.subarray(0, 512)
+    const ofTrees = FORMATS.filter(one => !hasRegistries(one))
+    expect(format.recognises(head)).toBe(true)
+    expect(ofTrees.filter(one => one.recognises(head))).toEqual(hasRegistries(format) ? [] : [format])
+    // what a registry takes is never told apart by its first bytes
+    if (hasRegistries(format)) expect(() => recognise(head, 'x')).toThrow('x')
+    else expect(recognise(head, 'x')).toBe(format)
     for (const other of [
       Buffer.alloc(0),
       Buffer.alloc(512),

@@ -30,11 +30,11 @@ export interface Fields {
 export const incomplete = (cause?: unknown): AppError => new AppError('upload_incomplete', {}, cause)
 export const badForm = (said: string, cause?: unknown): AppError => new AppError('bad_request', { said }, cause)
 
-export const isForm = ({ headers }: RawRequest): boolean =>
+export const isForm = ({ headers }: Pick<RawRequest, 'headers'>): boolean =>
   /^multipart\/form-data\b/i.test(headers['content-type'] ?? '')
 
 /** @throws bad_request */
-export function makeParser({ headers }: RawRequest, limits: FormLimits): BusboyInstance {
+export function makeParser({ headers }: Pick<RawRequest, 'headers'>, limits: FormLimits): BusboyInstance {
   const type = headers['content-type'] ?? ''
   try {
     return new Busboy({ headers: { ...headers, 'content-type': type }, limits, fileHwm: 256 * 1024 })

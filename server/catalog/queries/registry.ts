@@ -57,7 +57,7 @@ export function listNamesOf(
       max(p.changed_at) as changed_at
     from package p join (
       select distinct name from package where format = $1 and codename = $2 and name > $5 and ${ONLY}
-        and ${seenBy(viewer, add, 'codename')} order by name limit $6) as some on some.name = p.name
+        and ${seenBy(viewer, add, 'codename')} order by name limit $6) as asked on asked.name = p.name
     where p.format = $1 and p.codename = $2 and ${seenBy(viewer, add, 'p.codename')}
     group by p.name order by p.name`,
     values,

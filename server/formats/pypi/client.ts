@@ -75,7 +75,7 @@ function poetry(place: Place): RegistrySetup {
   }
 }
 
-/** Source: pip's documentation, "Configuration"; docs.astral.sh/uv; python-poetry.org, "Repositories"; twine.readthedocs.io */
+/** Source: pip, "Configuration"; docs.astral.sh/uv; python-poetry.org, "Repositories"; twine.readthedocs.io */
 export const pypiClient: RegistryClient = {
   root: 'pypi',
   setups({ codename }, facts) {

@@ -1,0 +1,172 @@
+import type { Manifest } from '../../core/manifest.ts'
+import { isServed } from '../../core/manifest.ts'
+import { openWindow } from '../../lib/file-window.ts'
+import { normalName, normalVersion, readFileName } from '../../formats/pypi/names.ts'
+import { pypiClient } from '../../formats/pypi/client.ts'
+import { pypi } from '../../formats/pypi/index.ts'
+import { openWheel, readInfo } from '../../formats/pypi/wheel.ts'
+import type { RegistryDeps } from '../deps.ts'
+import { reviewLink, whyHeld } from '../held.ts'
+import type { RegistryAnswer, RegistryProtocol, RegistryRequest } from '../protocol.ts'
+import { listNames, listVersions } from '../versions.ts'
+import { chooseForm } from './accept.ts'
+import { legacyJson } from './legacy-json.ts'
+import { fileOf, projectOf, PROVENANCE } from './project.ts'
+import { plain } from './said.ts'
+import { namesPage, projectPage, type SimplePage } from './simple.ts'
+import { createUpload } from './upload.ts'
+
+const METADATA = '.metadata'
+const NAMES_AT_ONCE = 10_000
+const TYPES = { '.whl': 'application/zip', '.tar.gz': 'application/gzip' } as const
+
+const moved = (to: string): RegistryAnswer => ({
+  status: 301,
+  headers: { 'Location': to, 'Cache-Control': 'no-store' },
+})
+
+const documentOf = ({ type, text }: SimplePage): RegistryAnswer => ({
+  status: 200,
+  type,
+  // a shared cache must not answer for callers who see different registries
+  headers: { 'Cache-Control': 'private, max-age=0', 'Vary': 'Accept, Authorization' },
+  body: { kind: 'bytes', bytes: text },
+  conditional: true,
+})
+
+const typeOf = (filename: string): string => (filename.endsWith('.whl') ? TYPES['.whl'] : TYPES['.tar.gz'])
+
+/** The name without what stands for a document beside the file. */
+const plainFile = (segment: string): string =>
+  [METADATA, PROVENANCE].reduce(
+    (name, ending) => (name.endsWith(ending) ? name.slice(0, -ending.length) : name),
+    segment,
+  )
+
+/** What pip, uv, twine and poetry speak: the simple pages, the legacy upload and the JSON of projects. */
+export function createPypi(deps: RegistryDeps): RegistryProtocol {
+  const { db, layout } = deps
+  const upload = createUpload(deps)
+
+  const versionsOf = ({ registry, caller }: RegistryRequest, name: string): Promise<readonly Manifest[]> =>
+    listVersions(db, caller.viewer, registry, name)
+
+  const notThere = (name: string): RegistryAnswer =>
+    plain(404, `There is no project ${name.slice(0, 80)} in this registry.`)
+
+  async function names({ registry, caller, headers }: RegistryRequest): Promise<RegistryAnswer> {
+    const form = chooseForm(headers.accept)
+    if (form === undefined) return notAcceptable()
+    const all: string[] = []
+    for (let after = ''; ;) {
+      const page = await listNames(db, caller.viewer, registry, { after, most: NAMES_AT_ONCE })
+      for (const { name } of page) all.push(name)
+      if (page.length < NAMES_AT_ONCE) break
+      after = all.at(-1) ?? ''
+    }
+    return documentOf(namesPage(all, form))
+  }
+
+  const notAcceptable = (): RegistryAnswer =>
+    plain(406, 'The simple pages are there as HTML and as application/vnd.pypi.simple.v1+json.')
+
+  async function project(request: RegistryRequest, name: string): Promise<RegistryAnswer> {
+    const form = chooseForm(request.headers.accept)
+    if (form === undefined) return notAcceptable()
+    const versions = await versionsOf(request, name)
+    if (versions.length === 0) return notThere(name)
+    return documentOf(projectPage(projectOf(name, versions, request.console), form))
+  }
+
+  async function metadataOf({ files: [first] }: Manifest): Promise<Buffer | undefined> {
+    const named = readFileName(first.path)
+    if (named === undefined || named.arch === 'sdist') return undefined
+    const window = await openWindow({ path: layout.blob(first.blob.sha256) })
+    try {
+      return await readInfo(window, await openWheel(window, named), 'METADATA')
+    } finally {
+      await window.close()
+    }
+  }
+
+  async function file(request: RegistryRequest, name: string, segment: string): Promise<RegistryAnswer> {
+    const filename = plainFile(segment)
+    const manifest = (await versionsOf(request, name)).find(one => one.files[0].path === filename)
+    if (manifest === undefined)
+      return plain(404, `There is no file ${filename.slice(0, 120)} of ${name.slice(0, 80)} in this registry.`)
+    if (!isServed(manifest.state)) {
+      const { sentence, short } = whyHeld(manifest, reviewLink(request.console, manifest.ref))
+      return { ...plain(403, sentence), reason: short }
+    }
+    const [first] = manifest.files
+    if (segment === filename) {
+      const { sha256, size } = first.blob
+      return { status: 200, type: typeOf(filename), body: { kind: 'blob', sha256, size } }
+    }
+    if (segment.endsWith(PROVENANCE)) {
+      const { provenance } = fileOf(manifest, request.console)
+      if (provenance === undefined) return plain(404, `${filename} came without attestations.`)
+      const { sha256, size } = provenance.blob
+      return { status: 200, type: 'application/vnd.pypi.integrity.v1+json', body: { kind: 'blob', sha256, size } }
+    }
+    const bytes = await metadataOf(manifest)
+    if (bytes === undefined) return plain(404, `${filename} is a source release: no METADATA is beside it.`)
+    const headers = { 'Cache-Control': 'private, max-age=31536000, immutable' }
+    return {
+      status: 200,
+      type: 'text/plain; charset=utf-8',
+      headers,
+      body: { kind: 'bytes', bytes },
+      conditional: true,
+    }
+  }
+
+  async function json(request: RegistryRequest, name: string, version: string | undefined): Promise<RegistryAnswer> {
+    const versions = await versionsOf(request, name)
+    const found = legacyJson(projectOf(name, versions, request.console), {
+      address: request.address,
+      version: version === undefined ? undefined : normalVersion(version),
+      aboutOf: ({ filename }) => {
+        const one = versions.find(({ files }) => files[0].path === filename)
+        if (one === undefined) throw new Error('a file without its version')
+        return one.about
+      },
+    })
+    if (found === undefined)
+      return version === undefined
+        ? notThere(name)
+        : plain(404, `There is no version ${version.slice(0, 80)} of ${name}.`)
+    const headers = { 'Cache-Control': 'private, max-age=0', 'Vary': 'Authorization' }
+    return { status: 200, headers, body: { kind: 'json', json: found }, conditional: true }
+  }
+
+  async function read(request: RegistryRequest): Promise<RegistryAnswer | undefined> {
+    const { segments, endsWithSlash, address } = request
+    const [first, name = '', ...rest] = segments
+    const normal = normalName(name)
+    if (first === 'simple' && segments.length === 1) return endsWithSlash ? names(request) : moved(`${address}/simple/`)
+    if (first === 'simple' && segments.length === 2)
+      return endsWithSlash && normal === name
+        ? project(request, name)
+        : moved(`${address}/simple/${encodeURIComponent(normal)}/`)
+    if (first === 'files' && segments.length === 3 && rest[0] !== undefined) return file(request, normal, rest[0])
+    if (first === pypiClient.root && rest.at(-1) === 'json' && rest.length <= 2)
+      return json(request, normal, rest.length === 2 ? rest[0] : undefined)
+    return undefined
+  }
+
+  return {
+    format: pypi.id,
+    root: pypiClient.root,
+    challenge: () => 'Basic realm="Gatehouse", charset="UTF-8"',
+    async answer(request) {
+      const { method, segments } = request
+      if (method === 'GET' || method === 'HEAD') return read(request)
+      return method === 'POST' && segments.length === 1 && segments[0] === 'legacy' ? upload(request) : undefined
+    },
+    refuse({ status, code, detail }) {
+      if (code === 'duplicate_conflict') return { ...plain(409, detail), reason: `File already exists. ${detail}` }
+      return plain(code === 'digest_mismatch' ? 400 : status, detail)
+    },
+  }
+}

@@ -1,0 +1,123 @@
+import { Readable } from 'node:stream'
+import { fail } from '../../core/errors.ts'
+import { isServed, type Manifest } from '../../core/manifest.ts'
+import { ALL_SEEING } from '../../core/viewer.ts'
+import { pep440Key } from '../../core/versions/pep440.ts'
+import { together, type SpooledFile } from '../../files/spool.ts'
+import { pypi } from '../../formats/pypi/index.ts'
+import { normalName, normalVersion, readFileName } from '../../formats/pypi/names.ts'
+import { createKeyedLock } from '../../lib/keyed-lock.ts'
+import { admitVersion, needHosted } from '../admit.ts'
+import type { RegistryDeps } from '../deps.ts'
+import { reviewLink, whyHeld } from '../held.ts'
+import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import { listVersions } from '../versions.ts'
+import { provenanceOf } from './attestations.ts'
+import { readUpload, type UploadForm } from './form.ts'
+import { PROVENANCE } from './project.ts'
+import { plain } from './said.ts'
+
+const HEX = /^[0-9a-f]+$/
+
+/** @throws digest_mismatch, bad_request: what the sender digested is not what arrived */
+function mustMatch({ file, fields }: UploadForm): void {
+  const { sha256, md5 } = file.blob
+  for (const [field, actual] of [
+    ['sha256_digest', sha256],
+    ['md5_digest', md5],
+  ] as const) {
+    const expected = fields.get(field)?.trim().toLowerCase() ?? ''
+    if (expected === '' || expected === actual) continue
+    if (!HEX.test(expected) || expected.length !== actual.length)
+      fail('bad_request', { said: `The field ${field} is no digest of ${actual.length} hex characters.` })
+    fail('digest_mismatch', { actual, expected })
+  }
+}
+
+/** @throws bad_request */
+function mustBeUpload(fields: UploadForm['fields']): void {
+  const action = fields.get(':action')?.trim() ?? 'file_upload'
+  if (action !== 'file_upload')
+    fail('bad_request', {
+      said: `The field :action is file_upload; ${JSON.stringify(action.slice(0, 40))} is not known.`,
+    })
+}
+
+/** The first file of the version that is not out, by which the others wait. */
+const isHeldBefore = (
+  versions: readonly Manifest[],
+  { filename, version }: { filename: string; version: string },
+): Manifest | undefined => {
+  const key = pep440Key(version)
+  return versions.find(
+    one => pep440Key(one.ref.version) === key && one.files[0].path !== filename && !isServed(one.state),
+  )
+}
+
+function answerOf(manifest: Manifest, outcome: string, console: string): RegistryAnswer {
+  const { state, ref } = manifest
+  const name = manifest.files[0].path
+  if (isServed(state)) return plain(200, outcome === 'already' ? `${name} was here already.` : `${name} is published.`)
+  const { sentence, short } = whyHeld(manifest, reviewLink(console, ref))
+  // a client counts 202 as a success; what is refused for good must not look like one
+  return { ...plain(state === 'pending_review' ? 202 : 403, `${name}: ${sentence}`), reason: short }
+}
+
+/** Receives uploads, one file a request. */
+export function createUpload(deps: RegistryDeps): (request: RegistryRequest) => Promise<RegistryAnswer> {
+  const { db, spool, settings } = deps
+  // the files of a version are judged one after the other, so that the second sees that the first is held
+  const locks = createKeyedLock()
+
+  async function withProvenance({ file, fields }: UploadForm, signal: AbortSignal): Promise<SpooledFile> {
+    const provenance = provenanceOf(fields.get('attestations'))
+    if (provenance === undefined) return file
+    const filename = `${file.filename}${PROVENANCE}`
+    const beside = await spool.receive(Readable.from([provenance]), {
+      filename,
+      signal,
+      limitBytes: provenance.length + 1,
+    })
+    return together(file, [beside])
+  }
+
+  async function admit(request: RegistryRequest, file: SpooledFile): Promise<RegistryAnswer> {
+    const { registry, caller, console } = request
+    const named = readFileName(file.filename)
+    const version = normalVersion(named?.version ?? '')
+    const isNamed =
+      named !== undefined &&
+      pypi.complain({ format: pypi.id, name: normalName(named.name), version, arch: 'sdist' }) === undefined
+    const name = normalName(named?.name ?? file.filename)
+    return locks.run(`${registry.codename} ${name}`, async () => {
+      const held = isNamed
+        ? isHeldBefore(await listVersions(db, ALL_SEEING, registry, name), { filename: file.filename, version })
+        : undefined
+      const { manifest, outcome } = await admitVersion(deps, {
+        file,
+        format: pypi,
+        registry,
+        caller,
+        ...(held === undefined ? {} : { heldFor: `${held.files[0].path} of the same version is not out either.` }),
+      })
+      return answerOf(manifest, outcome, console)
+    })
+  }
+
+  return async request => {
+    request.caller.need('write')
+    needHosted(request.registry)
+    const limitBytes = settings.now().validation.max_upload_size_mb * 1024 * 1024
+    const form = await readUpload(request, { spool, limitBytes })
+    let file = form.file
+    try {
+      mustBeUpload(form.fields)
+      mustMatch(form)
+      file = await withProvenance(form, request.signal)
+    } catch (error) {
+      await file.discard()
+      throw error
+    }
+    return admit(request, file)
+  }
+}

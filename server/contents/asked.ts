@@ -4,6 +4,7 @@ import type { FoundIn } from '../core/findings.ts'
 import type { EmbeddedPackage } from '../scanners/scanner.ts'
 import type { Component, Contents } from './component.ts'
 import { isOwn, NOBODYS, type Owner } from './ownership.ts'
+import { isSystems, systemPackages } from './system/asked-system.ts'
 
 /** The ecosystem of advisories for each type of package URL, and how advisories spell names in it. */
 const ECOSYSTEMS: Readonly<
@@ -90,8 +91,11 @@ export function askedOf({ components, hasPrograms }: Contents, owner: Owner = NO
     const type = typeOf(component)
     return component.presence === 'shipped' || (hasPrograms === true && COMPILED.has(type) && !named.has(type))
   }
+  const ofSystem = systemPackages(components)
+  const isItsOwn = isSystems(components)
   return components.flatMap(component => {
-    const asked = !isThere(component) || isOwn(component, owner) ? undefined : spelled(component)
+    const isLeft = !isThere(component) || isOwn(component, owner) || isItsOwn(component)
+    const asked = ofSystem(component) ?? (isLeft ? undefined : spelled(component))
     return asked === undefined ? [] : [{ ...asked, at: placeOf(component) }]
   })
 }

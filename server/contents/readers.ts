@@ -16,15 +16,17 @@ import { rubyReaders } from './ruby/readers.ts'
 import { rustReaders } from './rust/readers.ts'
 import { sbomFileReaders } from './sbom-files/readers.ts'
 import { swiftReaders } from './swift/readers.ts'
+import { systemReaders } from './system/readers.ts'
 
 /**
  * To be raised with every change of what a reader or an unpacker finds: contents that were read before are read again.
  */
-export const READERS_VERSION = 13
+export const READERS_VERSION = 14
 
 /** Everything that names components in a file. */
 export const READERS: readonly Reader[] = [
   ...javaReaders,
+  ...systemReaders,
   ...npmReaders,
   ...pythonReaders,
   ...rubyReaders,

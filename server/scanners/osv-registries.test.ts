@@ -122,3 +122,22 @@ test('packages by name alone are looked up in a registry, too', async () => {
   const found = await matcher.match(registry('npm'), [one, { ...one, version: '4.17.21' }])
   expect(found.map(list => list.map(({ id }) => id))).toEqual([['CVE-2026-1001'], []])
 })
+
+test('an image is what is inside it; packages of its system have the advisories of its release', async () => {
+  await load(
+    osvRecord('DEBIAN-CVE-2026-10002', [['Debian:12', 'openssl', '3.0.2-1']], { upstream: ['CVE-2026-10002'] }),
+    LODASH,
+  )
+  const at = { purl: 'p', path: 'layer', rule: 'dpkg-status', confidence: 'certain', presence: 'shipped' } as const
+  const inside = {
+    ecosystem: 'debian-12',
+    name: 'libssl3',
+    version: '3.0.1-1',
+    source: { name: 'openssl', version: '3.0.1-1' },
+    at,
+  }
+  const image = await scan('oci', 'app/web', 'sha256:0', { embedded: [inside] })
+  expect(image).toMatchObject({ coverage: 'covered', findings: [{ id: 'CVE-2026-10002', package: 'libssl3', at }] })
+  const unknown = await scan('oci', 'app/web', 'sha256:0', { embedded: [{ ...inside, ecosystem: 'unknown system' }] })
+  expect(unknown).toMatchObject({ coverage: 'partial', findings: [] })
+})

@@ -12,6 +12,7 @@ import {
 } from './scanner.ts'
 import { cveOf } from '../vulndb/advisory.ts'
 import {
+  carriedCoverage,
   coverageOf,
   distributionCoverage,
   languageCoverage,
@@ -22,7 +23,7 @@ import {
   type CoverageDeps,
 } from '../vulndb/match/coverage.ts'
 import type { Database, Snapshot } from '../vulndb/store/database.ts'
-import { CARRIED, ecosystemOf, familyOf, isOfLanguage, NATIVE, spellName } from '../vulndb/match/ecosystems.ts'
+import { CARRIED, ecosystemOf, familyOf, isOfLanguage, NATIVE, NOBODY, spellName } from '../vulndb/match/ecosystems.ts'
 import { matchPackage, sayRows, sourceOf, type Said } from '../vulndb/match/match.ts'
 import type { Matched, PackageQuery, Versioned } from '../vulndb/match/matching-rules.ts'
 import type { Orders } from '../vulndb/versions/orders.ts'
@@ -263,7 +264,8 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
       const snapshot = await open()
       const covers = coverageOf(subject.distribution, known(snapshot))
       if (snapshot === undefined || covers.coverage === 'no_data') return { ...covers, findings: [] }
-      const isKnown = covers.coverage !== 'not_covered'
+      // an image has no advisories of its own
+      const isKnown = covers.coverage !== 'not_covered' && ecosystemOf(subject.distribution).ecosystem !== NOBODY
       const own = queryOf(subject)
       const carried = (subject.embedded ?? []).filter(one => !isItself(one, own, orders))
       // the package of a signed build names what it signs, which is asked about as its source
@@ -299,7 +301,7 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
           own: covers,
           unnamed: isNamed || isSilent ? undefined : sayUnnamed(subject.distribution.label, own.name, source),
           ecosystems: [...new Set(carried.map(({ ecosystem }) => ecosystem))].map(ecosystem =>
-            languageCoverage(ecosystem, known(snapshot)),
+            carriedCoverage(ecosystem, known(snapshot)),
           ),
           gaps: gapsOf(queries.filter((_, at) => answers[at]?.isUnreadable === true)),
           notes: [...(isSilent ? [saySilent(own.name)] : []), ...sayCleared(queries, answers), ...sayDenied(denied)],

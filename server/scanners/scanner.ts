@@ -28,8 +28,10 @@ export interface EmbeddedPackage {
   readonly ecosystem: string
   readonly name: string
   readonly version: string
-  /** Of native code the system that it is for: `linux`, `windows`, `darwin`. */
+  /** Of native code the system that it is for: `linux`, `windows`, `darwin`; of an image's system its own word. */
   readonly arch?: string
+  /** Of a package of an image's system: the source that its advisories name. */
+  readonly source?: { readonly name: string; readonly version: string }
   /** Vulnerabilities that this copy cannot have, and why, in one sentence. */
   readonly cleared?: { readonly ids: readonly string[]; readonly why: string }
   /** Where it is inside the package; absent for sources that were built in. */

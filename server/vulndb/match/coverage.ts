@@ -2,7 +2,16 @@ import { daysOld, isTooOld } from '../../core/data-age.ts'
 import { outOfSupport } from '../../core/ends-of-life.ts'
 import type { Distribution } from '../../core/repository.ts'
 import type { DistributionCoverage, EcosystemCoverage } from '../../scanners/scanner.ts'
-import { ecosystemOf, isOfLanguage, labelOf, NATIVE, type Ecosystem, type LookedUp } from './ecosystems.ts'
+import {
+  ecosystemOf,
+  familyOf,
+  isOfLanguage,
+  labelOf,
+  NATIVE,
+  scannersOf,
+  type Ecosystem,
+  type LookedUp,
+} from './ecosystems.ts'
 import type { Meta, SourceFacts } from '../store/generation-meta.ts'
 
 /** What is said where there is nothing to look in. */
@@ -104,10 +113,7 @@ type Covered = LookedUp & Pick<Distribution, 'label' | 'endOfLife'>
 /** The coverage of a registry: by all advisories for its language, which speak of every package that has one. */
 function registryCoverage(registry: Covered, deps: CoverageDeps): DistributionCoverage {
   if (!isOfLanguage(registry))
-    return {
-      coverage: 'not_covered',
-      said: `There are no advisories for ${registry.label} by names of its own: only what is inside is looked up.`,
-    }
+    return { coverage: 'covered', said: 'An image has no advisories of its own: what is inside is looked up.' }
   const { ecosystem: _, ...known } = languageCoverage(ecosystemOf(registry).ecosystem, deps)
   return known.coverage === 'not_covered'
     ? { ...known, said: `${known.said} An admin imports them on the page Engines.` }
@@ -185,6 +191,13 @@ export function languageCoverage(ecosystem: Ecosystem, { meta, now, maxAgeDays }
       ? { coverage: 'not_covered', said: `No advisories for ${label} packages are loaded.` }
       : ageOf(ecosystem, `${label} packages`, { meta, now, maxAgeDays })),
   }
+}
+
+/** The coverage of what a package carries: a language's packages, native code, or those of an image's system. */
+export function carriedCoverage(ecosystem: Ecosystem, deps: CoverageDeps): EcosystemCoverage {
+  const [scanner] = scannersOf(ecosystem)
+  if (scanner === undefined || familyOf(ecosystem)?.kind !== 'distribution') return languageCoverage(ecosystem, deps)
+  return { ecosystem, ...coverageOf({ label: ecosystem, scanner }, deps) }
 }
 
 /** What is said of a package of a language that is in none of its advisories, as most are. */

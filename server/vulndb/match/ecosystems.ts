@@ -121,7 +121,7 @@ const SPELLED: Readonly<Record<string, string>> = {
 }
 
 /** Where a distribution's packages would be looked up that no engine knows: no advisory is ever kept under it. */
-const NOBODY: Ecosystem = 'none'
+export const NOBODY: Ecosystem = 'none'
 
 /** The ecosystem of each format of registries whose packages have advisories. */
 const OF_REGISTRIES: Readonly<Record<string, Ecosystem>> = { npm: 'npm', pypi: 'pypi', maven: 'maven' }
@@ -192,7 +192,7 @@ export function ubuntuRelease(codename: string): Ecosystem | undefined {
 }
 
 /** The scanner identifiers whose packages are looked up in this ecosystem: of `redhat-9` both RHEL's and CentOS's. */
-function scannersOf(ecosystem: Ecosystem): readonly string[] {
+export function scannersOf(ecosystem: Ecosystem): readonly string[] {
   if (familyOf(ecosystem)?.kind !== 'distribution') return []
   const cut = ecosystem.lastIndexOf('-')
   const isWhole = cut < 0 || Object.values(SPELLED).includes(ecosystem)

@@ -10,6 +10,11 @@ export type Suite = (typeof SUITES)[number]
 /** Lists of `appliance/packages/`. */
 export type PackageList = 'service' | 'system' | 'boot'
 
+/** The day of each release, in seconds: what installing packages makes is as old, so that every root is the same. */
+const RELEASED: Readonly<Record<Suite, number>> = {
+  bookworm: Date.UTC(2023, 5, 10) / 1000,
+  trixie: Date.UTC(2025, 7, 9) / 1000,
+}
 const LISTS = join(import.meta.dirname, 'packages')
 /** Debian's own archive, where this machine's apt names none. */
 const PUBLIC = { debian: 'http://ftp.debian.org/debian', security: 'http://security.debian.org/debian-security' }
@@ -52,8 +57,15 @@ const LEFT_OUT = [
 const NO_CLUSTER =
   'mkdir -p "$1/etc/postgresql-common" && echo "create_main_cluster = false" >"$1/etc/postgresql-common/createcluster.conf"'
 
+/** Makes what is newer than `start` as old as the release; packages keep the times of their files. In seconds. */
+function settleTimes(folder: string, { start, suite }: { readonly start: number; readonly suite: Suite }): void {
+  const touch = ['touch', '--no-dereference', '--date', `@${RELEASED[suite]}`]
+  execFileSync('find', [folder, '-depth', '-newermt', `@${start}`, '-exec', ...touch, '{}', '+'])
+}
+
 /**
- * A root of Debian with the packages of these lists, made by mmdebstrap where the cache has none for them.
+ * A root of Debian with the packages of these lists, made by mmdebstrap where the cache has none for them. The same
+ * packages give the same bytes and times.
  * @param cache  a folder that may be removed at any time
  * @returns its folder; whoever changes it works on a copy
  */
@@ -68,7 +80,7 @@ export function debianRoot({
 }): string {
   const packages = packagesOf(lists)
   const key = createHash('sha256')
-    .update(JSON.stringify([packages, LEFT_OUT]))
+    .update(JSON.stringify([packages, LEFT_OUT, RELEASED[suite]]))
     .digest('hex')
     .slice(0, 12)
   const folder = join(cache, `root-${suite}-${key}`)
@@ -79,6 +91,7 @@ export function debianRoot({
     const list = join(work, 'sources.list')
     writeFileSync(list, sources(suite, findArchive()))
     rmSync(`${folder}.part`, { recursive: true, force: true })
+    const start = Math.floor(Date.now() / 1000)
     execFileSync(
       'mmdebstrap',
       [
@@ -92,8 +105,13 @@ export function debianRoot({
         `${folder}.part`,
         list,
       ],
-      { stdio: ['ignore', 'inherit', 'inherit'] },
+      {
+        stdio: ['ignore', 'inherit', 'inherit'],
+        // mkinitramfs gives files in it this time, and leaves out the numbers of inodes
+        env: { ...process.env, SOURCE_DATE_EPOCH: String(RELEASED[suite]) },
+      },
     )
+    settleTimes(`${folder}.part`, { start, suite })
     renameSync(`${folder}.part`, folder)
   } finally {
     rmSync(work, { recursive: true, force: true })

@@ -380,7 +380,7 @@ export async function compose(
     listener: lasting?.listener,
     ...named(base, 'http'),
     aside: logs.aside,
-    leads: base.leadership.leads,
+    leads: base.leadership.decided,
     // a web server that serves the trees has its own list, also of what it asks this service for
     treeLines: { write: line => base.settings.now().downloads.access_log === '' && logs.trees.write(line) },
     ...access.rules,

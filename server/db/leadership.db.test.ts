@@ -69,6 +69,16 @@ describe('of several replicas', () => {
     expect(await fenced(a.lead)).toBe('written')
   })
 
+  test('one whose session has just ended waits for its answer instead of refusing, and one beside a leader does not wait', async () => {
+    const [a, b] = [replica('a'), replica('b')]
+    await a.start()
+    for (const { pid } of await holders()) await base.db.query('select pg_terminate_backend($1)', [pid])
+    await vi.waitFor(() => expect(a.lead.leads()).toBe(false), 10_000)
+    expect(await a.lead.decided()).toBe(true)
+    await b.start()
+    expect(await b.lead.decided()).toBe(false)
+  })
+
   test('a transaction of the old leader that is still open is waited for, and the next one is refused', async () => {
     const [a, b] = [replica('a'), replica('b')]
     await a.start()

@@ -1,3 +1,4 @@
+import { setTimeout as after } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Log } from '../lib/log.ts'
 import type { Queryable } from './db.ts'
@@ -22,6 +23,11 @@ export interface Reactions {
 export interface Leadership {
   /** False once it is known to be lost, or while nobody knows. */
   leads(): boolean
+  /**
+   * Whether it leads, once somebody knows: a process whose session ended on a busy machine leads again in a moment.
+   * Waits 30 s at most, and not at all while another one is known to lead.
+   */
+  decided(): Promise<boolean>
   /** Counts up with every leader; part of the names of folders that are being built. */
   epoch(): number
   /**
@@ -43,6 +49,7 @@ export function createSoleLeadership(): Leadership {
   let leading = false
   return {
     leads: () => leading,
+    decided: async () => leading,
     epoch: () => 0,
     assert: () => undefined,
     fence: () => Promise.resolve(),
@@ -66,6 +73,8 @@ const PING_MS = 1_000
 const RETRY_MS = 500
 /** A process that has not asked for so long may have been replaced. */
 const ASSERT_MS = SILENT_MS - 1_000
+const DECIDED_MS = 30_000
+const LOOK_MS = 50
 
 /**
  * Sets what ends a session that no longer answers. Source: PostgreSQL, "Connections and Authentication" and "Client
@@ -121,6 +130,7 @@ export function createLeadership({ open, db, instance, log }: LeadershipDeps): L
   let client: Client | undefined
   let epoch = 0
   let leading = false
+  let isAnothers = false // as of the last question; false while nobody knows
   let askedAt = -Infinity // performance.now() when the last question was sent that showed the lock to be held
   let stopped = false
   let timer: NodeJS.Timeout | undefined
@@ -140,6 +150,7 @@ export function createLeadership({ open, db, instance, log }: LeadershipDeps): L
   function drop(): void {
     client?.end().catch(() => undefined)
     client = undefined
+    isAnothers = false
     if (!leading) return
     leading = false
     log.warn({ instance, epoch }, 'this replica leads no longer')
@@ -166,7 +177,8 @@ export function createLeadership({ open, db, instance, log }: LeadershipDeps): L
     client ??= await connect()
     const asked = performance.now()
     const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1, $2) as held', [...LOCK])
-    if (rows[0]?.held !== true) return undefined
+    isAnothers = rows[0]?.held !== true
+    if (isAnothers) return undefined
     const next = await db.first<{ epoch: number }>(
       'update leader set epoch = epoch + 1, holder = $1, since = now() returning epoch',
       [instance],
@@ -203,8 +215,14 @@ export function createLeadership({ open, db, instance, log }: LeadershipDeps): L
   }
 
   const isLate = (): boolean => performance.now() - askedAt > ASSERT_MS
+  const leads = (): boolean => leading && !isLate()
   return {
-    leads: () => leading && !isLate(),
+    leads,
+    decided: async () => {
+      const end = performance.now() + DECIDED_MS
+      while (!leads() && !isAnothers && !stopped && performance.now() < end) await after(LOOK_MS)
+      return leads()
+    },
     epoch: () => epoch,
     assert: () => {
       if (!leading || isLate()) throw new NotLeading()

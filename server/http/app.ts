@@ -42,7 +42,7 @@ export interface AppDeps {
   readonly uiFolder: string
   readonly starting: Pick<Starting, 'now'>
   /** Whether this process does what one process of an installation does alone. */
-  readonly leads: () => boolean
+  readonly leads: () => Promise<boolean>
   readonly metrics: Pick<Metrics, 'request'>
   readonly log: Log
   readonly aside: Log

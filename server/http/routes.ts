@@ -40,7 +40,7 @@ export interface RouteDeps {
   /** What the start is doing; undefined when it has ended. */
   readonly starting: Pick<Starting, 'now'>
   /** Whether this process does what one process of an installation does alone. */
-  readonly leads: () => boolean
+  readonly leads: () => Promise<boolean>
   /** How many uploads a minute are taken; 0 where the address counts instead. */
   readonly uploadLimits: () => UploadLimits
   readonly log: Log
@@ -230,7 +230,7 @@ function middlewareOf(route: BoundRoute, deps: RouteDeps): Middleware[] {
   }
   const answer = async (ctx: Context): Promise<void> => {
     const who = await admit(ctx, route, deps)
-    if (row.leader === true && !leads()) fail('passive_replica', {})
+    if (row.leader === true && !(await leads())) fail('passive_replica', {})
     const allowed = row.edition === undefined ? 'all' : enterprise()
     // a login may be there to read
     const isRead = key.startsWith('GET ') || row.access === 'public'

@@ -115,7 +115,7 @@ export async function startApp(over: Partial<AppDeps> = {}): Promise<TestApp> {
     hiddenFrom: async () => [],
     privateTrees: async () => new Set(),
     starting: { now: () => undefined },
-    leads: () => true,
+    leads: async () => true,
     production: false,
     version: 'test',
     trustedProxies: ['127.0.0.0/8', '10.0.0.0/8'],

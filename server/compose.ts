@@ -118,6 +118,7 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
     catalog,
     contents,
   })
+  const registries = composeRegistries({ ...named(base, 'registries'), catalog, gate: gate.gate })
   const sbom = composeSbom({ ...base, contents, version })
   const review = composeReview({
     ...named(base, 'review'),
@@ -128,7 +129,7 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
     contents,
   })
   const publishing = { packages, trees, renewal, keys, advisories, outlived }
-  return { outbound, upstreams, vulndb, scanning, ...publishing, contents, gate, sbom, review }
+  return { outbound, upstreams, vulndb, scanning, ...publishing, contents, gate, registries, sbom, review }
 }
 export type Verbs = Awaited<ReturnType<typeof composeVerbs>>
 
@@ -315,7 +316,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const disk = composeDisk({ ...named(base, 'disk'), notices: outbound.notices })
   const inventory = composeInventory({ ...ofTrees(named(base, 'inventory')), vulndb, matcher: scanning.matcher })
   const nightly = [backups, disk, downloads, inventory, uploads, retention, logCleaning({ ...env, ...base })]
-  const byClock = [trees, renewal, packages, keys, vulndb, advisories, outlived, review]
+  const byClock = [verbs.registries, trees, renewal, packages, keys, vulndb, advisories, outlived, review]
   const scheduler = composeClock(base, [...nightly, ...importing.features, ...byClock])
   const condition = composeCondition(env, base, verbs, { scheduler, disk, auth, access })
   const features: readonly Feature[] = [
@@ -359,8 +360,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeTenants({ ...base, version, internalToken: env.internalToken }),
     ...condition.features,
   ]
-  const protocols = composeRegistries({ ...named(base, 'registries'), catalog, gate: gate.gate })
-  return { features, protocols, setup, auth, access, uploads, disk, downloads, health: condition.health, scheduler }
+  return { features, setup, auth, access, uploads, disk, downloads, health: condition.health, scheduler }
 }
 
 /** Builds everything by hand, in the order of the layers; this list is the architecture. */
@@ -385,7 +385,7 @@ export async function compose(
     treeLines: { write: line => base.settings.now().downloads.access_log === '' && logs.trees.write(line) },
     ...access.rules,
     registries: {
-      protocols: composed.protocols,
+      protocols: verbs.registries.protocols,
       address: base.address,
       hiddenFrom: access.rules.hiddenFrom,
       layout: base.layout,

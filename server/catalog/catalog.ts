@@ -24,7 +24,7 @@ import type { Audit, AuditFact } from '../record/audit.ts'
 import type { Events } from '../record/events.ts'
 import { createAdmission } from './admission.ts'
 import { deleted } from './audit-facts.ts'
-import { createBlobs } from './blobs.ts'
+import { createBlobs, type Blobs } from './blobs.ts'
 import type { Actor, Admit, Change, Changed, Delete, Review, Within, Written } from './change.ts'
 import { oweEffects, type Bundling, type Step } from './effects.ts'
 import { readTags } from './queries/tags.ts'
@@ -58,6 +58,8 @@ export interface Catalog {
   tags(viewer: Viewer, of: PackageName): Promise<readonly Tag[]>
   /** Moves the bytes to where the rows say they belong. The outbox calls it for `blob:<sha256>`. */
   settleBlob(digest: Sha256): Promise<void>
+  /** Runs `work` while nothing moves or removes these bytes: for blobs that come before the version that has them. */
+  holdBlobs: Blobs['hold']
 }
 
 export interface CatalogDeps {
@@ -195,5 +197,6 @@ export function createCatalog(deps: CatalogDeps): Catalog {
       return tellAll(await reviews.reviewAll(changes, actor, within), actor)
     },
     settleBlob: blobs.settle,
+    holdBlobs: blobs.hold,
   }
 }

@@ -44,6 +44,7 @@ import { savedFilters } from './migrations/0043-saved-filters.ts'
 import { postureHistory } from './migrations/0044-posture-history.ts'
 import { machineHistory } from './migrations/0045-machine-history.ts'
 import { packagePages } from './migrations/0046-package-pages.ts'
+import { registryBlobs } from './migrations/0047-registry-blobs.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -90,6 +91,7 @@ const MIGRATIONS: readonly Migration[] = [
   postureHistory,
   machineHistory,
   packagePages,
+  registryBlobs,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

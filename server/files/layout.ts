@@ -30,6 +30,7 @@ import { relPath } from '../core/identity.ts'
  *     └── .secrets/   .pg/   gpg.key   .running   .replicas/   who runs on it (`files/root-lock.ts`, `joined-root.ts`)
  *         .imports/<digest>   packages of other repositories on their way here, also halves of them;
  *                             catalogue-<source>/ what is read of an index and not written yet
+ *         .uploads/<id>   blobs that arrive at a registry in pieces
  *         .rebuilding     the database is being made again from the manifests; the next start goes on with it
  *
  * Served over HTTP, by `http/trees.ts` or nginx: what lies in `apt/`, `rpm/`, `apk/`, the files by digest, and
@@ -47,6 +48,8 @@ export interface Layout {
   readonly incoming: string
   /** Package files of other repositories, by their digests, until they pass the gate; halves stay for a day. */
   readonly imports: string
+  /** Blobs of registries that arrive in pieces, over several requests. */
+  readonly uploads: string
   readonly audit: string
   readonly keyring: string
   readonly security: string
@@ -121,6 +124,7 @@ export function createLayout(root: string, folderOf: TreeFolder): Layout {
     shards: at('trees', '.shards'),
     incoming: at('incoming'),
     imports: at('.imports'),
+    uploads: at('.uploads'),
     audit: at('audit'),
     keyring: at('keyring'),
     security: at('security'),

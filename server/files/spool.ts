@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { link, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Blob } from '../core/identity.ts'
 import { sha256 } from '../core/identity.ts'
@@ -69,6 +69,11 @@ export interface Spool {
    * @throws uploads_stopped, upload_too_large, upload_incomplete, storage_full, and what `check` throws
    */
   receive(stream: AsyncIterable<Buffer>, options: ReceiveOptions): Promise<SpooledFile>
+  /**
+   * A file that is kept elsewhere as one that has arrived, by another link to the same bytes: nobody takes it away
+   * meanwhile. @throws ENOENT
+   */
+  borrow(path: string, known: Pick<SpooledFile, 'filename' | 'blob'>): Promise<SpooledFile>
   /** Empties `incoming/`. At a start nothing there is needed. */
   sweep(): Promise<{ readonly removed: number }>
 }
@@ -266,6 +271,11 @@ export function createSpool({ layout, random, threads, room, instance }: SpoolDe
       } finally {
         await incoming.return(undefined)
       }
+    },
+    async borrow(kept, known) {
+      const path = join(folder, `${mark}${random(12).toString('hex')}`)
+      await link(kept, path)
+      return { path, ...known, head: new Uint8Array(), discard: () => rm(path, { force: true }) }
     },
     async sweep() {
       await mkdir(folder, { recursive: true, mode: 0o750 })

@@ -41,7 +41,8 @@ const tiny: RegistryProtocol = {
   format: 'tiny',
   root: 'tiny',
   challenge: ({ address }) => `Basic realm="${address}"`,
-  unwrap: sent => (sent === 'Bearer wrapped' ? 'Bearer uploader' : sent === 'Bearer nobody' ? 'anonymous' : undefined),
+  unwrap: async sent =>
+    sent === 'Bearer wrapped' ? 'Bearer uploader' : sent === 'Bearer nobody' ? 'anonymous' : undefined,
   atRoot: async ({ segments }) =>
     segments.length === 0 ? { status: 200, body: { kind: 'json', json: { tiny: 1 } } } : undefined,
   async answer(request): Promise<RegistryAnswer | undefined> {

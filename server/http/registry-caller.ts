@@ -32,7 +32,7 @@ export async function identify(
   const sent = ctx.get('authorization')
   if (sent === '') return undefined
   try {
-    const behind = protocol.unwrap?.(sent)
+    const behind = await protocol.unwrap?.(sent)
     if (behind === 'anonymous') return undefined
     const credential = bearerOf(behind ?? sent) ?? fail('bad_credential', {})
     const who = await authenticate(credential)

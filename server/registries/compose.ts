@@ -1,10 +1,18 @@
+import type { Job } from '../core/feature.ts'
 import type { RegistryDeps } from './deps.ts'
+import { createOciWithJobs } from './oci/with-jobs.ts'
+import type { OciDeps } from './oci/deps.ts'
 import type { RegistryProtocol } from './protocol.ts'
 import { createPypi } from './pypi/index.ts'
 
 /** Every protocol of this build. A new one is its folder and one line here. */
 const PROTOCOLS: readonly ((deps: RegistryDeps) => RegistryProtocol)[] = [createPypi]
 
-/** The protocols by which clients read and publish, over one catalogue. */
-export const composeRegistries = (deps: RegistryDeps): readonly RegistryProtocol[] =>
-  PROTOCOLS.map(create => create(deps))
+/** The protocols by which clients read and publish, over one catalogue, and what is done by the clock. */
+export function composeRegistries(deps: RegistryDeps & OciDeps): {
+  readonly protocols: readonly RegistryProtocol[]
+  readonly jobs: readonly Job[]
+} {
+  const oci = createOciWithJobs(deps)
+  return { protocols: [...PROTOCOLS.map(create => create(deps)), oci.protocol], jobs: oci.jobs }
+}

@@ -88,7 +88,7 @@ export interface RegistryProtocol {
    * gives, so that a revoked token ends what it was exchanged for.
    * @throws bad_credential where it has expired or is forged
    */
-  unwrap?(authorization: string): string | 'anonymous' | undefined
+  unwrap?(authorization: string): Promise<string | undefined>
   /** What asks a client for a credential, whether or not there is such a registry: the value of `WWW-Authenticate`. */
   challenge(
     request: Pick<RegistryRequest, 'address' | 'segments' | 'method'> & Partial<Pick<RegistryRequest, 'registry'>>,

@@ -180,21 +180,27 @@ export async function listFrozen(db: Queryable, codenames: readonly Codename[]):
 }
 
 /**
- * Where the bytes belong: in the pool while anything may serve them, in quarantine while only refused packages have
- * them.
+ * Where the bytes belong: in the pool while anything may serve them or waits for them, in quarantine while only refused
+ * packages have them.
  */
 export async function whereBlobBelongs(db: Queryable, sha256: string): Promise<'pool' | 'quarantine' | 'nowhere'> {
   const rows = await db.query<{ kept: boolean }>(
     `select distinct p.state in ('published', 'pending_review') as kept from package_file f join package p on p.id = f.package_id where f.sha256 = $1`,
     [sha256],
   )
-  if (rows.length === 0) return 'nowhere'
+  if (rows.length === 0) return (await isBlobAwaited(db, sha256)) ? 'pool' : 'nowhere'
   return rows.some(row => row.kept) ? 'pool' : 'quarantine'
 }
 
-/** Whether any version has these bytes. */
+/** Whether a registry was given these bytes for a version that is to come. */
+async function isBlobAwaited(db: Queryable, sha256: string): Promise<boolean> {
+  return (await db.first('select 1 from registry_blob where sha256 = $1 limit 1', [sha256])) !== undefined
+}
+
+/** Whether any version has these bytes, or may have them soon. */
 export async function isBlobNeeded(db: Queryable, sha256: string): Promise<boolean> {
-  return (await db.first('select 1 from package_file where sha256 = $1 limit 1', [sha256])) !== undefined
+  const row = await db.first('select 1 from package_file where sha256 = $1 limit 1', [sha256])
+  return row !== undefined || isBlobAwaited(db, sha256)
 }
 
 /** When the package's row was changed last; locks it until the transaction ends. */

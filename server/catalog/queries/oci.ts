@@ -1,0 +1,125 @@
+import type { Blob, Codename, Sha256 } from '../../core/identity.ts'
+import type { Manifest, State } from '../../core/manifest.ts'
+import type { Queryable } from '../../db/db.ts'
+
+/** A repository: a name below a registry. */
+export interface Repository {
+  readonly codename: Codename
+  readonly name: string
+}
+
+/** A blob that a repository has. */
+export interface KnownBlob {
+  readonly blob: Blob
+  /** The states of the versions here that name it; empty while none does. */
+  readonly states: readonly State[]
+}
+
+interface BlobRow {
+  readonly sha256: Sha256
+  readonly size: number
+  readonly md5: string
+  readonly sha1: string
+  readonly sha512: string
+  readonly state: State | null
+}
+
+/** The column that a digest is looked up by, and its hex. */
+function columnOf(digest: string): readonly [column: 'sha256' | 'sha512', hex: string] {
+  const [algorithm, hex = ''] = digest.split(':')
+  return [algorithm === 'sha512' ? 'sha512' : 'sha256', hex]
+}
+
+/** A blob by its digest; undefined where this repository has none. */
+export async function findBlob(
+  db: Queryable,
+  { codename, name }: Repository,
+  digest: string,
+): Promise<KnownBlob | undefined> {
+  const [column, hex] = columnOf(digest)
+  const rows = await db.query<BlobRow>(
+    `
+    select f.sha256, f.size, f.md5, f.sha1, f.sha512, p.state from package_file f join package p on p.id = f.package_id
+      where f.${column} = $3 and f.n > 0 and p.format = 'oci' and p.codename = $1 and p.name = $2
+    union
+    select sha256, size, md5, sha1, sha512, null from registry_blob where ${column} = $3 and codename = $1 and name = $2`,
+    [codename, name, hex],
+  )
+  const [first] = rows
+  if (first === undefined) return undefined
+  const { state: _, ...blob } = first
+  return { blob, states: rows.flatMap(({ state }) => state ?? []) }
+}
+
+/** Notes that a repository has a blob; one that it has already counts as new. */
+export async function addBlob(db: Queryable, { codename, name }: Repository, blob: Blob, at: Date): Promise<void> {
+  await db.query(
+    `insert into registry_blob (codename, name, sha256, size, md5, sha1, sha512, added_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (codename, name, sha256) do update set added_at = $8`,
+    [codename, name, blob.sha256, blob.size, blob.md5, blob.sha1, blob.sha512, at],
+  )
+}
+
+/** Forgets a blob that no version here names. @returns false where one does */
+export async function removeBlob(db: Queryable, { codename, name }: Repository, digest: Sha256): Promise<void> {
+  await db.query('delete from registry_blob where codename = $1 and name = $2 and sha256 = $3', [
+    codename,
+    name,
+    digest,
+  ])
+}
+
+/** Forgets blobs that arrived before `before` and that no version of their repository names. @returns their digests */
+export async function removeUnnamedBlobs(db: Queryable, before: Date): Promise<readonly Sha256[]> {
+  const rows = await db.query<{ sha256: Sha256 }>(
+    `delete from registry_blob b where b.added_at < $1 and not exists (
+      select 1 from package_file f join package p on p.id = f.package_id
+      where f.sha256 = b.sha256 and p.format = 'oci' and p.codename = b.codename and p.name = b.name)
+    returning b.sha256`,
+    [before],
+  )
+  return [...new Set(rows.map(({ sha256 }) => sha256))]
+}
+
+/** A manifest by its digest, in any state; `paths` are left out. */
+export async function findByDigest(
+  db: Queryable,
+  { codename, name }: Repository,
+  digest: string,
+): Promise<Manifest | undefined> {
+  const [column, hex] = columnOf(digest)
+  const row = await db.first<{ manifest: Omit<Manifest, 'facts' | 'paths'>; facts: unknown }>(
+    column === 'sha256'
+      ? `select manifest, facts from package where format = 'oci' and codename = $1 and name = $2 and version = $3`
+      : `select p.manifest, p.facts from package_file f join package p on p.id = f.package_id
+        where p.format = 'oci' and p.codename = $1 and p.name = $2 and f.n = 0 and f.sha512 = $3`,
+    [codename, name, column === 'sha256' ? digest : hex],
+  )
+  return row && { ...row.manifest, facts: row.facts, paths: [] }
+}
+
+/** The states of these versions, by version; those that are not here are left out. */
+export async function readStates(
+  db: Queryable,
+  { codename, name }: Repository,
+  versions: readonly string[],
+): Promise<ReadonlyMap<string, State>> {
+  const rows = await db.query<{ digest: string; state: State }>(
+    `select p.version as digest, p.state from package p
+      where p.format = 'oci' and p.codename = $1 and p.name = $2 and p.version = any($3::text[])
+    union all
+    select 'sha512:' || f.sha512, p.state from package_file f join package p on p.id = f.package_id
+      where p.format = 'oci' and p.codename = $1 and p.name = $2 and f.n = 0 and 'sha512:' || f.sha512 = any($3::text[])`,
+    [codename, name, versions],
+  )
+  return new Map(rows.map(({ digest, state }) => [digest, state]))
+}
+
+/** Whether a repository has any version, in whatever state. */
+export async function hasVersions(db: Queryable, { codename, name }: Repository): Promise<boolean> {
+  const row = await db.first(`select 1 from package where format = 'oci' and codename = $1 and name = $2 limit 1`, [
+    codename,
+    name,
+  ])
+  return row !== undefined
+}

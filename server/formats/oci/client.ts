@@ -1,0 +1,111 @@
+import { TOKEN_PLACE, TOKEN_USER } from '../../core/client-setup.ts'
+import type { RegistryClient, RegistryFacts, RegistrySetup } from '../registry-client.ts'
+
+/** Host and path of an image below the registry, as image names write it: without scheme and `/v2`. */
+function placeOf({ address }: Pick<RegistryFacts, 'address'>): {
+  readonly host: string
+  readonly place: string
+  readonly isPlain: boolean
+} {
+  const url = new URL(address)
+  const registry = url.pathname.replace(/^\/v2\//, '')
+  return { host: url.host, place: `${url.host}/${registry}`, isPlain: url.protocol === 'http:' }
+}
+
+/** Written once, so that a token never stands in a command line. */
+const stdin = (command: string): string => `echo ${TOKEN_PLACE} | ${command}`
+
+const HELD_NOTE =
+  'A push that is held for review succeeds, and its tag stays where it was: the tag moves when the image is approved.'
+const DIGEST_NOTE =
+  'A version is the digest of its manifest. Deploy by digest, so that a tag that moves changes nothing.'
+
+/** docker. Source: docs.docker.com, "docker login", "daemon.json". */
+function docker(facts: RegistryFacts): RegistrySetup {
+  const { host, place, isPlain } = placeOf(facts)
+  return {
+    client: 'docker',
+    files: isPlain
+      ? [
+          {
+            path: '/etc/docker/daemon.json',
+            content: `${JSON.stringify({ 'insecure-registries': [host] }, null, 2)}\n`,
+          },
+        ]
+      : [],
+    setup: [stdin(`docker login ${host} --username ${TOKEN_USER} --password-stdin`)],
+    install: `docker pull ${place}/PACKAGE`,
+    publish: `docker push ${place}/PACKAGE`,
+    notes: [
+      ...(isPlain
+        ? ['This address has no TLS: docker takes it only where its daemon.json names it, after a restart.']
+        : []),
+      'docker does not show that a push is held; podman, crane and the console do.',
+      HELD_NOTE,
+    ],
+  }
+}
+
+/** podman, buildah. Source: containers-registries.conf(5), podman-login(1). */
+function podman(facts: RegistryFacts): RegistrySetup {
+  const { host, place, isPlain } = placeOf(facts)
+  return {
+    client: 'podman',
+    files: isPlain
+      ? [
+          {
+            path: '/etc/containers/registries.conf.d/gatehouse.conf',
+            content: `[[registry]]\nlocation = "${host}"\ninsecure = true\n`,
+          },
+        ]
+      : [],
+    setup: [stdin(`podman login ${host} --username ${TOKEN_USER} --password-stdin`)],
+    install: `podman pull ${place}/PACKAGE`,
+    publish: `podman push ${place}/PACKAGE`,
+    notes: [HELD_NOTE, DIGEST_NOTE],
+  }
+}
+
+/** skopeo. Source: skopeo-login(1), skopeo-copy(1). */
+function skopeo(facts: RegistryFacts): RegistrySetup {
+  const { host, place, isPlain } = placeOf(facts)
+  const flag = (side: 'src' | 'dest'): string => (isPlain ? ` --${side}-tls-verify=false` : '')
+  return {
+    client: 'skopeo',
+    files: [],
+    setup: [
+      stdin(`skopeo login ${host}${isPlain ? ' --tls-verify=false' : ''} --username ${TOKEN_USER} --password-stdin`),
+    ],
+    install: `skopeo copy${flag('src')} docker://${place}/PACKAGE oci:image`,
+    publish: `skopeo copy${flag('dest')} oci:image docker://${place}/PACKAGE`,
+    notes: [HELD_NOTE, 'skopeo delete removes the digest behind a tag, and with it every tag on it.'],
+  }
+}
+
+/** Source: kubernetes.io, "Pull an Image from a Private Registry"; containerd, docs/hosts.md. */
+function kubernetes(facts: RegistryFacts): RegistrySetup {
+  const { host, place, isPlain } = placeOf(facts)
+  const secret = `kubectl create secret docker-registry gatehouse --docker-server=${host} --docker-username=${TOKEN_USER} --docker-password=${TOKEN_PLACE}`
+  return {
+    client: 'kubernetes, containerd',
+    files: isPlain
+      ? [
+          {
+            path: `/etc/containerd/certs.d/${host}/hosts.toml`,
+            content: `server = "http://${host}"\n\n[host."http://${host}"]\n  capabilities = ["pull", "resolve"]\n`,
+          },
+        ]
+      : [],
+    setup: facts.needsToken
+      ? [secret, `kubectl patch serviceaccount default -p '{"imagePullSecrets": [{"name": "gatehouse"}]}'`]
+      : [],
+    install: `kubectl run NAME --image=${place}/PACKAGE`,
+    notes: [DIGEST_NOTE, 'An image that is held or in quarantine does not start: the event of the pod has the reason.'],
+  }
+}
+
+/** Clients of a registry for container images. */
+export const ociClient: RegistryClient = {
+  root: 'v2',
+  setups: (_, facts) => [docker(facts), podman(facts), skopeo(facts), kubernetes(facts)],
+}

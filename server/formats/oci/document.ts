@@ -1,0 +1,123 @@
+import { malformed, quote } from '../../lib/limited.ts'
+import {
+  mediaTypeIn,
+  needRecord,
+  noOtherSpelling,
+  readDescriptor,
+  readDescriptors,
+  textsOf,
+  type Descriptor,
+} from './descriptor.ts'
+
+/** Source: the OCI image specification 1.1, "media types"; Docker's "Image Manifest V 2, Schema 2". */
+export const IMAGE = 'application/vnd.oci.image.manifest.v1+json'
+export const INDEX = 'application/vnd.oci.image.index.v1+json'
+export const DOCKER_IMAGE = 'application/vnd.docker.distribution.manifest.v2+json'
+export const DOCKER_LIST = 'application/vnd.docker.distribution.manifest.list.v2+json'
+const IMAGES: readonly string[] = [IMAGE, DOCKER_IMAGE]
+const INDEXES: readonly string[] = [INDEX, DOCKER_LIST]
+const SCHEMA_1 = /^application\/vnd\.docker\.distribution\.manifest\.v1\+(?:json|prettyjws)$/
+/** Configs that describe a file system made of layers. */
+const IMAGE_CONFIGS: readonly string[] = [
+  'application/vnd.oci.image.config.v1+json',
+  'application/vnd.docker.container.image.v1+json',
+]
+
+/** The most bytes of a manifest. Source: the distribution specification 1.1, "Pushing Manifests". */
+export const MAX_DOCUMENT = 4 * 2 ** 20
+/** Docker's own limit is 127. */
+const MAX_LAYERS = 512
+const MAX_MANIFESTS = 1024
+
+/** A manifest as it was pushed. */
+export interface OciDocument {
+  /** `image`: a file system of layers. `artifact`: anything else that has blobs. `index`: names other manifests. */
+  readonly kind: 'image' | 'artifact' | 'index'
+  readonly mediaType: string
+  readonly artifactType?: string
+  readonly config?: Descriptor
+  readonly layers: readonly Descriptor[]
+  readonly manifests: readonly Descriptor[]
+  /** The manifest that it is about. */
+  readonly subject?: Descriptor
+  readonly annotations: Readonly<Record<string, string>>
+}
+
+const KEYS = [
+  'schemaVersion',
+  'mediaType',
+  'artifactType',
+  'config',
+  'layers',
+  'manifests',
+  'subject',
+  'annotations',
+] as const
+
+/** What the bytes say they are, or what the fields say where they do not; never both ways at once. */
+function mediaTypeOf(document: Readonly<Record<string, unknown>>): string {
+  const { schemaVersion, mediaType, manifests, layers, config } = document
+  const isSchema1 = schemaVersion === 1 || (typeof mediaType === 'string' && SCHEMA_1.test(mediaType))
+  if (isSchema1) malformed('it is of Docker schema 1, which has no digests of its parts; push it with a newer client')
+  if (schemaVersion !== 2) malformed('its schemaVersion is not 2')
+  // a reader that goes by one field would see another image than one that goes by the other (CVE-2021-41190)
+  if (manifests !== undefined && (layers !== undefined || config !== undefined))
+    malformed('it has both "manifests" and "layers" or "config", which clients read in two ways')
+  if (mediaType === undefined) return manifests === undefined ? IMAGE : INDEX
+  if (typeof mediaType !== 'string' || ![...IMAGES, ...INDEXES].includes(mediaType))
+    malformed(`its mediaType ${quote(String(mediaType))} is none of ${[...IMAGES, ...INDEXES].join(', ')}`)
+  if (INDEXES.includes(mediaType) !== (manifests !== undefined))
+    malformed(`its mediaType ${mediaType} does not go with its fields`)
+  return mediaType
+}
+
+function limitedList(list: readonly Descriptor[], most: number, what: string): readonly Descriptor[] {
+  if (list.length > most) malformed(`it names ${list.length} ${what}, the most is ${most}`)
+  return list
+}
+
+/**
+ * Reads a manifest. Fields that only some readers see (`Layers`, two kinds of content at once) are refused.
+ * @throws Malformed naming what breaks which rule
+ * Source: OCI image specification 1.1, "manifest" and "image index".
+ */
+export function readDocument(bytes: Buffer): OciDocument {
+  if (bytes.length > MAX_DOCUMENT) malformed('it is larger than 4 MiB, the most a manifest may be')
+  let json: unknown
+  try {
+    json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (error) {
+    return malformed('it is no JSON', error)
+  }
+  const document = needRecord(json, 'the manifest')
+  noOtherSpelling(document, KEYS, 'the manifest')
+  const mediaType = mediaTypeOf(document)
+  const { artifactType, subject } = document
+  const common = {
+    mediaType,
+    annotations: textsOf(document.annotations, 'its annotations'),
+    ...(artifactType === undefined || artifactType === ''
+      ? {}
+      : { artifactType: mediaTypeIn(artifactType, 'its artifactType') }),
+    ...(subject === undefined || subject === null ? {} : { subject: readDescriptor(subject, 'its subject') }),
+  }
+  if (INDEXES.includes(mediaType)) {
+    const manifests = limitedList(readDescriptors(document.manifests, 'manifests'), MAX_MANIFESTS, 'manifests')
+    return { ...common, kind: 'index', layers: [], manifests }
+  }
+  const config = readDescriptor(document.config, 'its config')
+  const layers = limitedList(readDescriptors(document.layers, 'layers'), MAX_LAYERS, 'layers')
+  return {
+    ...common,
+    kind: IMAGE_CONFIGS.includes(config.mediaType) ? 'image' : 'artifact',
+    config,
+    layers,
+    manifests: [],
+  }
+}
+
+/** What lists of referrers say that it is. Source: distribution specification 1.1, "Listing Referrers". */
+export const artifactTypeOf = ({
+  artifactType,
+  config,
+}: Pick<OciDocument, 'artifactType' | 'config'>): string | undefined => artifactType ?? config?.mediaType

@@ -1,0 +1,45 @@
+import { relPath } from '../../core/identity.ts'
+import type { Format } from '../format.ts'
+import { ociClient } from './client.ts'
+import type { OciFacts } from './facts.ts'
+import { inner, inspect } from './inspect.ts'
+import { complain } from './names.ts'
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/**
+ * Container images and other OCI artifacts: a manifest and the blobs that it names. Its version is the manifest's
+ * digest, so one is neither newer nor older than another; tags say which is meant.
+ */
+export const oci: Format<OciFacts> = {
+  id: 'oci',
+  label: 'OCI image or artifact',
+  word: 'oci',
+  endings: [],
+  // a manifest comes by the protocol of registries alone: any JSON could be one
+  recognises: () => false,
+  inspect,
+  inner,
+  compareVersions: compare,
+  versionKey: version => version,
+  satisfies(have, { name, op, version }) {
+    if (have.name !== name) return false
+    if (op === undefined || version === undefined) return true
+    const order = compare(have.version ?? '', version)
+    return { '<': order < 0, '<=': order <= 0, '=': order === 0, '>=': order >= 0, '>': order > 0 }[op]
+  },
+  poolName: ({ name, version }, _source, component) =>
+    relPath(`${component}/${name}/${version.replace(':', '-')}.json`),
+  archs: { usual: [], neutral: [], known: [] },
+  hasComponents: false,
+  // Source: purl specification, type "oci": the name is the last segment of the repository
+  purl({ name, version, arch }, { codename }) {
+    const last = name.slice(name.lastIndexOf('/') + 1)
+    const [, architecture] = arch.split('/')
+    const where = encodeURIComponent(`${codename}/${name}`)
+    return `pkg:oci/${last}@${encodeURIComponent(version)}?${architecture === undefined ? '' : `arch=${architecture}&`}repository_url=${where}`
+  },
+  installCommand: ({ name, version }) => `docker pull ${name}@${version}`,
+  complain,
+  registryClient: ociClient,
+}

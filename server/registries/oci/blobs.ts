@@ -1,0 +1,229 @@
+import { whereBlobBelongs } from '../../catalog/queries/store.ts'
+import { isRefusal } from '../../core/errors.ts'
+import type { Blob, Codename } from '../../core/identity.ts'
+import type { SpooledFile } from '../../files/spool.ts'
+import { oci } from '../../formats/oci/index.ts'
+import { needHosted } from '../admit.ts'
+import type { Caller, RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import { placeOf, plain, refuseAs } from './answers.ts'
+import type { OciDeps } from './deps.ts'
+import { addBlob, findBlob, removeBlob, type KnownBlob, type Repository } from '../../catalog/queries/oci.ts'
+import { needDigest, type Route } from './routes.ts'
+import { rangeOf, type Chunk, type Uploads } from './uploads.ts'
+
+/** Whether the caller may publish here. */
+export function mayWrite(caller: Caller): boolean {
+  try {
+    caller.need('write')
+    return true
+  } catch (error) {
+    if (isRefusal(error)) return false
+    throw error
+  }
+}
+
+/** @throws OciRefusal DIGEST_INVALID */
+function mustBe(digest: string, { sha256, sha512 }: Blob): void {
+  const is = digest.startsWith('sha512:') ? `sha512:${sha512}` : `sha256:${sha256}`
+  if (is !== digest)
+    refuseAs(
+      400,
+      'DIGEST_INVALID',
+      `The bytes have the digest ${is}, the client said ${digest}. Nothing was kept; send them again.`,
+    )
+}
+
+/** @throws OciRefusal BLOB_UPLOAD_INVALID for a header that is no range */
+function chunkOf({ body, signal, headers }: RegistryRequest): Chunk {
+  const said = headers['content-range']
+  if (said === undefined) return { body, signal }
+  const [, first, last] = /^(?:bytes )?(\d{1,15})-(\d{1,15})(?:\/(?:\d+|\*))?$/.exec(said) ?? []
+  if (first === undefined || last === undefined)
+    refuseAs(
+      416,
+      'BLOB_UPLOAD_INVALID',
+      'Content-Range is not allowed: it must be the first and the last byte, as in 0-1023.',
+    )
+  return { body, signal, range: { first: Number(first), last: Number(last) } }
+}
+
+/** What a caller may have of a blob. */
+type Access = 'served' | 'held' | 'absent'
+
+function accessTo({ states }: KnownBlob, caller: Caller): Access {
+  if (states.includes('published')) return 'served'
+  // nobody looked at it yet: it goes back to those alone who may publish
+  if (!mayWrite(caller)) return states.length === 0 ? 'absent' : 'held'
+  return states.length === 0 ? 'served' : 'held'
+}
+
+/** Reading, mounting and uploading blobs. Source: distribution specification 1.1, "Pull" and "Push". */
+export function createBlobRoutes(deps: OciDeps, uploads: Uploads) {
+  const { db, catalog, pool, outbox, repositories, clock, settings, spool } = deps
+
+  /** Keeps a blob whose bytes have arrived. */
+  async function keep(repository: Repository, file: SpooledFile): Promise<void> {
+    await catalog.holdBlobs([file], async () => {
+      // bytes that only refused versions have stay out of reach
+      const isRefused = (await whereBlobBelongs(db, file.blob.sha256)) === 'quarantine'
+      await (isRefused ? pool.quarantine(file) : pool.add(file))
+      await addBlob(db, repository, file.blob, clock.now())
+    })
+  }
+
+  const created = (request: RegistryRequest, name: string, digest: string): RegistryAnswer =>
+    plain(201, { 'Location': placeOf(request, name, 'blobs', digest), 'Docker-Content-Digest': digest })
+
+  const under = (
+    status: number,
+    request: RegistryRequest,
+    name: string,
+    { id, size }: { readonly id: string; readonly size: number },
+  ): RegistryAnswer =>
+    plain(status, {
+      'Location': placeOf(request, name, 'blobs/uploads', id),
+      'Range': rangeOf(size),
+      'Docker-Upload-UUID': id,
+    })
+
+  async function read(request: RegistryRequest, repository: Repository, digest: string): Promise<RegistryAnswer> {
+    const known = await findBlob(db, repository, digest)
+    const access = known === undefined ? 'absent' : accessTo(known, request.caller)
+    if (known === undefined || access === 'absent')
+      return refuseAs(404, 'BLOB_UNKNOWN', `${repository.name} has no blob ${digest}.`)
+    // whoever may publish need not send again what is here
+    const isThere = request.method === 'HEAD' && mayWrite(request.caller)
+    if (access === 'held' && !isThere)
+      refuseAs(
+        403,
+        'DENIED',
+        `The versions of ${repository.name} that have this blob are not served: ${[...new Set(known.states)].join(', ')}. Ask for the manifest to read why.`,
+      )
+    const { sha256, size } = known.blob
+    if (access === 'held') return { ...plain(200, { 'Docker-Content-Digest': digest, 'Content-Length': String(size) }) }
+    return {
+      status: 200,
+      type: 'application/octet-stream',
+      headers: { 'Docker-Content-Digest': digest, 'Docker-Distribution-Api-Version': 'registry/2.0' },
+      body: { kind: 'blob', sha256, size },
+      conditional: true,
+    }
+  }
+
+  async function remove(request: RegistryRequest, repository: Repository, digest: string): Promise<RegistryAnswer> {
+    request.caller.need('manage')
+    const known =
+      (await findBlob(db, repository, digest)) ??
+      refuseAs(404, 'BLOB_UNKNOWN', `${repository.name} has no blob ${digest}.`)
+    if (known.states.length > 0)
+      refuseAs(
+        405,
+        'UNSUPPORTED',
+        'A manifest names this blob. Delete the manifest: the blob goes with the last one that names it.',
+      )
+    await removeBlob(db, repository, known.blob.sha256)
+    await outbox.owe(db, `blob:${known.blob.sha256}`)
+    outbox.nudge()
+    return plain(202)
+  }
+
+  /** The repository that `from` names, where the caller may pull from it. */
+  function sourceOf(from: string, { registry, caller }: RegistryRequest): Repository | undefined {
+    const at = from.indexOf('/')
+    const [codename, name] = [from.slice(0, at), from.slice(at + 1)]
+    const other = repositories.seenBy(caller.viewer).find(codename)
+    if (at < 1 || other?.format !== oci.id) return undefined
+    const limits = caller.who?.scope
+    const mayRead =
+      other.codename === registry.codename ||
+      limits?.distributions === undefined ||
+      limits.distributions.includes(codename)
+    return mayRead ? { codename: codename as Codename, name } : undefined
+  }
+
+  /** @returns false where it must be uploaded after all */
+  async function mount(request: RegistryRequest, repository: Repository, digest: string): Promise<boolean> {
+    const source = sourceOf(request.query.get('from') ?? '', request)
+    const known = source && (await findBlob(db, source, digest))
+    if (source === undefined || known === undefined) return false
+    const isOwn = source.codename === repository.codename
+    if (!known.states.includes('published') && !(isOwn && known.states.length === 0)) return false
+    return catalog.holdBlobs([known], async () => {
+      if ((await pool.has(known.blob.sha256)) !== 'pool') return false
+      await addBlob(db, repository, known.blob, clock.now())
+      return true
+    })
+  }
+
+  async function begin(request: RegistryRequest, repository: Repository): Promise<RegistryAnswer> {
+    const { query, caller } = request
+    const { name } = repository
+    const mounted = query.get('mount')
+    if (mounted !== null && (await mount(request, repository, needDigest(mounted))))
+      return created(request, name, mounted)
+    const digest = query.get('digest')
+    if (digest === null || mounted !== null)
+      return under(202, request, name, await uploads.start(repository, caller.who?.name ?? ''))
+    needDigest(digest)
+    const limitBytes = settings.now().validation.max_upload_size_mb * 1024 * 1024
+    const file = await spool.receive(request.body, { filename: 'blob', limitBytes, signal: request.signal })
+    try {
+      mustBe(digest, file.blob)
+      await keep(repository, file)
+    } finally {
+      await file.discard()
+    }
+    return created(request, name, digest)
+  }
+
+  async function finish(request: RegistryRequest, repository: Repository, id: string): Promise<RegistryAnswer> {
+    const digest = needDigest(
+      request.query.get('digest') ??
+        refuseAs(400, 'DIGEST_INVALID', 'The digest of the blob is missing: PUT …?digest=sha256:…'),
+    )
+    await uploads.finish(repository, id, chunkOf(request), async file => {
+      mustBe(digest, file.blob)
+      await keep(repository, file)
+    })
+    return created(request, repository.name, digest)
+  }
+
+  async function upload(
+    request: RegistryRequest,
+    repository: Repository,
+    id: string | undefined,
+  ): Promise<RegistryAnswer> {
+    request.caller.need('write')
+    needHosted(request.registry)
+    const { method } = request
+    const { name } = repository
+    if (id === undefined)
+      return method === 'POST'
+        ? begin(request, repository)
+        : refuseAs(405, 'UNSUPPORTED', 'Uploads begin with POST.', { Allow: 'POST' })
+    switch (method) {
+      case 'GET':
+      case 'HEAD':
+        return under(204, request, name, await uploads.need(repository, id))
+      case 'PATCH':
+        return under(202, request, name, await uploads.append(repository, id, chunkOf(request)))
+      case 'PUT':
+        return finish(request, repository, id)
+      case 'DELETE':
+        await uploads.cancel(repository, id)
+        return plain(204)
+      default:
+        return refuseAs(405, 'UNSUPPORTED', `An upload takes no ${method}.`, { Allow: 'GET, HEAD, PATCH, PUT, DELETE' })
+    }
+  }
+
+  return {
+    upload,
+    blob: (request: RegistryRequest, { name, digest }: Extract<Route, { kind: 'blob' }>): Promise<RegistryAnswer> => {
+      const repository = { codename: request.registry.codename, name }
+      if (request.method === 'GET' || request.method === 'HEAD') return read(request, repository, digest)
+      if (request.method === 'DELETE') return remove(request, repository, digest)
+      return refuseAs(405, 'UNSUPPORTED', `A blob takes no ${request.method}.`, { Allow: 'GET, HEAD, DELETE' })
+    },
+  }
+}

@@ -1,0 +1,249 @@
+import { Readable } from 'node:stream'
+import { readTag } from '../../catalog/queries/tags.ts'
+import type { Actor } from '../../catalog/change.ts'
+import type { Blob, PackageName } from '../../core/identity.ts'
+import { isServed, type Manifest } from '../../core/manifest.ts'
+import { ALL_SEEING } from '../../core/viewer.ts'
+import { together, type SpooledFile } from '../../files/spool.ts'
+import { MAX_DOCUMENT, readDocument, type OciDocument } from '../../formats/oci/document.ts'
+import type { OciFacts } from '../../formats/oci/facts.ts'
+import { oci } from '../../formats/oci/index.ts'
+import { digestBytes } from '../../lib/digest.ts'
+import { Malformed } from '../../lib/limited.ts'
+import { admitVersion, needHosted } from '../admit.ts'
+import { reviewLink, whyHeld } from '../held.ts'
+import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import { headerText, placeOf, plain, refuseAs } from './answers.ts'
+import type { OciDeps } from './deps.ts'
+import { findBlob, findByDigest, hasVersions, readStates, type Repository } from '../../catalog/queries/oci.ts'
+import { removeWaitingTag } from '../../catalog/queries/oci-lists.ts'
+import type { Route } from './routes.ts'
+import type { WaitingTags } from './waiting-tags.ts'
+
+export const factsOf = ({ facts }: Pick<Manifest, 'facts'>): OciFacts => facts as OciFacts
+export const nameOf = ({ codename, name }: Repository): PackageName => ({ format: 'oci', codename, name })
+const isDigest = (reference: string): boolean => reference.includes(':')
+const actorOf = ({ caller }: RegistryRequest): Actor => ({ name: caller.who?.name ?? 'anonymous', ip: caller.ip })
+
+/** Why clients do not get it, with the page where it is decided. */
+const sentenceOf = (manifest: Manifest, { console }: Pick<RegistryRequest, 'console'>): string =>
+  whyHeld(manifest, reviewLink(console, manifest.ref)).sentence
+
+/** The whole body. @throws OciRefusal SIZE_INVALID */
+async function bytesOf({ body }: RegistryRequest): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MAX_DOCUMENT) refuseAs(413, 'SIZE_INVALID', 'The manifest is larger than 4 MiB, the most that is taken.')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** What the bytes are; the header must not say otherwise: clients go by it. @throws OciRefusal MANIFEST_INVALID */
+function documentOf(bytes: Buffer, type: string | undefined): OciDocument {
+  let document: OciDocument
+  try {
+    document = readDocument(bytes)
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error
+    return refuseAs(400, 'MANIFEST_INVALID', `The manifest is refused: ${error.why}.`)
+  }
+  const said = type?.split(';')[0]?.trim().toLowerCase()
+  if (said !== undefined && said !== document.mediaType)
+    refuseAs(
+      400,
+      'MANIFEST_INVALID',
+      `The manifest is refused: it is ${document.mediaType}, and Content-Type says ${said.slice(0, 200)}.`,
+    )
+  return document
+}
+
+/** Manifests by tag and digest. Source: distribution specification 1.1, "Pull", "Push", "Content Management". */
+export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
+  const { db, catalog, spool, pool } = deps
+
+  /** In any state; of a tag the version that it names, else the one that it waits for. */
+  async function find(repository: Repository, reference: string): Promise<Manifest | undefined> {
+    if (isDigest(reference)) return findByDigest(db, repository, reference)
+    const waits = await waiting.settle(repository)
+    const tag = await readTag(db, ALL_SEEING, nameOf(repository), reference)
+    const version = tag?.version ?? waits.find(one => one.tag === reference)?.version
+    return version === undefined ? undefined : findByDigest(db, repository, version)
+  }
+
+  async function unknown({ codename, name }: Repository, reference: string): Promise<never> {
+    return (await hasVersions(db, { codename, name }))
+      ? refuseAs(404, 'MANIFEST_UNKNOWN', `${name} has no manifest ${reference}.`)
+      : refuseAs(404, 'NAME_UNKNOWN', `The registry ${codename} has nothing with the name ${name}.`)
+  }
+
+  async function read(request: RegistryRequest, repository: Repository, reference: string): Promise<RegistryAnswer> {
+    const found = (await find(repository, reference)) ?? (await unknown(repository, reference))
+    if (!isServed(found.state)) {
+      // a client that looks before it pushes must not take it for there
+      if (request.method === 'HEAD') refuseAs(404, 'MANIFEST_UNKNOWN', 'It is not served.')
+      refuseAs(403, 'DENIED', sentenceOf(found, request))
+    }
+    const { sha256, size } = found.files[0].blob
+    const digest = isDigest(reference) ? reference : found.ref.version
+    return {
+      status: 200,
+      type: factsOf(found).media_type,
+      headers: {
+        'Docker-Content-Digest': digest,
+        'Docker-Distribution-Api-Version': 'registry/2.0',
+        'ETag': `"${digest}"`,
+        'Cache-Control': isDigest(reference) ? 'private, max-age=31536000, immutable' : 'no-cache',
+      },
+      body: { kind: 'blob', sha256, size },
+      conditional: true,
+    }
+  }
+
+  /** The blobs that a manifest needs here, each once. @throws OciRefusal MANIFEST_BLOB_UNKNOWN, SIZE_INVALID */
+  async function blobsOf(repository: Repository, { config, layers }: OciDocument): Promise<ReadonlyMap<string, Blob>> {
+    const blobs = new Map<string, Blob>()
+    for (const { digest, size, urls } of [...(config === undefined ? [] : [config]), ...layers]) {
+      const known = await findBlob(db, repository, digest)
+      if (known === undefined) {
+        // what is fetched from elsewhere need not be here
+        if (urls !== undefined) continue
+        return refuseAs(
+          404,
+          'MANIFEST_BLOB_UNKNOWN',
+          `The manifest names the blob ${digest}, which ${repository.name} does not have. Push it first.`,
+        )
+      }
+      if (known.blob.size !== size)
+        refuseAs(
+          400,
+          'SIZE_INVALID',
+          `The manifest says that ${digest} has ${size} bytes, and it has ${known.blob.size}.`,
+        )
+      blobs.set(digest, known.blob)
+    }
+    return blobs
+  }
+
+  /** Why an index must wait: a manifest of it is not served. @throws OciRefusal MANIFEST_BLOB_UNKNOWN */
+  async function heldFor(repository: Repository, { manifests }: OciDocument): Promise<string | undefined> {
+    if (manifests.length === 0) return undefined
+    const states = await readStates(
+      db,
+      repository,
+      manifests.map(({ digest }) => digest),
+    )
+    const missing = manifests.find(({ digest, urls }) => !states.has(digest) && urls === undefined)
+    if (missing !== undefined)
+      refuseAs(
+        404,
+        'MANIFEST_BLOB_UNKNOWN',
+        `The index names the manifest ${missing.digest}, which ${repository.name} does not have. Push it first.`,
+      )
+    const held = manifests.find(({ digest }) => states.get(digest) !== undefined && states.get(digest) !== 'published')
+    if (held === undefined) return undefined
+    const { platform } = held
+    const where = platform === undefined ? '' : ` (${platform.os}/${platform.architecture})`
+    return `It names the manifest ${held.digest}${where}, which is not served.`
+  }
+
+  /** The manifest with its blobs, as files that have arrived. */
+  async function gather(
+    { bytes, name, signal }: { readonly bytes: Buffer; readonly name: string; readonly signal: AbortSignal },
+    blobs: ReadonlyMap<string, Blob>,
+  ): Promise<SpooledFile> {
+    const beside: SpooledFile[] = []
+    try {
+      for (const [digest, blob] of blobs) {
+        const path = await pool.locate(blob.sha256)
+        beside.push(await spool.borrow(path, { filename: digest, blob }))
+      }
+      const main = await spool.receive(Readable.from([bytes]), {
+        filename: name,
+        limitBytes: MAX_DOCUMENT,
+        setting: 'none',
+        signal,
+      })
+      return together(main, beside)
+    } catch (error) {
+      await Promise.all(beside.map(file => file.discard()))
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      return refuseAs(404, 'MANIFEST_BLOB_UNKNOWN', 'A blob of the manifest was removed meanwhile. Push it again.')
+    }
+  }
+
+  async function admit(request: RegistryRequest, repository: Repository, bytes: Buffer): Promise<Manifest> {
+    const { registry, caller, headers, signal } = request
+    const document = documentOf(bytes, headers['content-type'])
+    const blobs = await blobsOf(repository, document)
+    const held = await heldFor(repository, document)
+    const file = await gather({ bytes, name: repository.name, signal }, blobs)
+    const publication = { file, format: oci, registry, caller, ...(held === undefined ? {} : { heldFor: held }) }
+    const { manifest } = await admitVersion(deps, publication)
+    return manifest
+  }
+
+  async function write(request: RegistryRequest, repository: Repository, reference: string): Promise<RegistryAnswer> {
+    request.caller.need('write')
+    needHosted(request.registry)
+    const bytes = await bytesOf(request)
+    const { sha256, sha512 } = digestBytes(bytes)
+    const digest = reference.startsWith('sha512:') ? `sha512:${sha512}` : `sha256:${sha256}`
+    if (isDigest(reference) && reference !== digest)
+      refuseAs(400, 'DIGEST_INVALID', `The manifest has the digest ${digest}, the address says ${reference}.`)
+    const manifest =
+      (await findByDigest(db, repository, `sha256:${sha256}`)) ?? (await admit(request, repository, bytes))
+    const tag = isDigest(reference) ? undefined : reference
+    if (tag !== undefined) await waiting.name(repository, { tag, manifest }, actorOf(request))
+    const { subject } = factsOf(manifest)
+    return plain(201, {
+      'Location': placeOf(request, repository.name, 'manifests', digest),
+      'Docker-Content-Digest': digest,
+      ...(subject === undefined ? {} : { 'OCI-Subject': subject }),
+      // clients take nothing but 201 for a push; some print this
+      ...(isServed(manifest.state) ? {} : { Warning: `299 - "${headerText(sentenceOf(manifest, request))}"` }),
+    })
+  }
+
+  async function remove(request: RegistryRequest, repository: Repository, reference: string): Promise<RegistryAnswer> {
+    request.caller.need('manage')
+    const actor = actorOf(request)
+    if (!isDigest(reference)) {
+      const of = nameOf(repository)
+      const waits = await waiting.settle(repository)
+      const isSet = (await readTag(db, ALL_SEEING, of, reference)) !== undefined
+      if (!isSet && !waits.some(one => one.tag === reference)) return unknown(repository, reference)
+      if (isSet) await catalog.change({ kind: 'tag', of, tag: reference }, actor)
+      await removeWaitingTag(db, repository, { tag: reference })
+      return plain(202)
+    }
+    const found = (await findByDigest(db, repository, reference)) ?? (await unknown(repository, reference))
+    await catalog.change(
+      { kind: 'delete', ref: found.ref, why: 'Its manifest was deleted by a client of the registry.' },
+      actor,
+    )
+    return plain(202)
+  }
+
+  return (
+    request: RegistryRequest,
+    { name, reference }: Extract<Route, { kind: 'manifest' }>,
+  ): Promise<RegistryAnswer> => {
+    const repository = { codename: request.registry.codename, name }
+    switch (request.method) {
+      case 'GET':
+      case 'HEAD':
+        return read(request, repository, reference)
+      case 'PUT':
+        return write(request, repository, reference)
+      case 'DELETE':
+        return remove(request, repository, reference)
+      default:
+        return refuseAs(405, 'UNSUPPORTED', `A manifest takes no ${request.method}.`, {
+          Allow: 'GET, HEAD, PUT, DELETE',
+        })
+    }
+  }
+}

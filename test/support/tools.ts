@@ -20,6 +20,7 @@ const PROGRAMS = {
   'dnf': 'dnf',
   'rpm': 'rpmbuild',
   'zypper': 'zypper',
+  'python3-venv': 'python3',
   'redis-server': 'redis-server',
   'slapd': 'slapd',
   'locales': 'locale-gen',
@@ -32,6 +33,7 @@ const PROGRAMS = {
   'nginx-light': 'nginx',
   'reprepro': 'reprepro',
   'sqv': 'sqv',
+  'twine': 'twine',
   'xz-utils': 'xz',
   'zstd': 'zstd',
 } as const

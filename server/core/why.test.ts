@@ -34,9 +34,13 @@ test('what is only probable, and what is only declared, says so', () => {
   expect([
     whyOf({ at: { ...at, confidence: 'probable', presence: 'shipped' } }),
     whyOf({ at: { ...at, confidence: 'certain', presence: 'declared' } }),
+    whyOf({
+      at: { ...at, path: 'needs time (^0.1)', rule: 'dependency', confidence: 'certain', presence: 'declared' },
+    }),
   ]).toEqual([
     ['usr/bin/app says that pkg:cargo/time@0.1.42 is probably in the package (rule rust-panics).'],
     ['usr/bin/app asks for pkg:cargo/time@0.1.42; whether it was built in cannot be seen (rule rust-panics).'],
+    ['The package needs time (^0.1), for which pkg:cargo/time@0.1.42 was looked up.'],
   ])
 })
 

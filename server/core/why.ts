@@ -6,7 +6,8 @@ export const sayEvidence = ({ record, source, data_at, modified, says }: Evidenc
 
 /** Which file names a component, how surely, and by which rule. */
 function sayFound({ path, purl, presence, confidence, rule }: FoundIn): string {
-  if (isOfDependency({ at: { path, purl, presence, confidence, rule } })) return `It needs ${purl}: ${path}.`
+  if (isOfDependency({ at: { path, purl, presence, confidence, rule } }))
+    return `The package ${path}, for which ${purl} was looked up.`
   const said =
     presence === 'declared'
       ? `asks for ${purl}; whether it was built in cannot be seen`

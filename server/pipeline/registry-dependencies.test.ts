@@ -81,7 +81,7 @@ test('a vulnerability that blocks a package holds what needs it, with its name a
     {
       id: 'CVE-2026-1001',
       package: 'pad',
-      at: { purl: 'pkg:npm/pad@1.3.0', path: 'pad (= 1.3.0)', rule: 'dependency' },
+      at: { purl: 'pkg:npm/pad@1.3.0', path: 'needs pad (= 1.3.0)', rule: 'dependency' },
     },
   ])
   expect(report.said).toContain(

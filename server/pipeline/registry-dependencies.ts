@@ -39,7 +39,13 @@ const bare = (purl: string): string => purl.replace(/[?#].*$/, '')
 
 /** Adds where a finding is: in what a client installs beside the package. */
 function inDependency({ name, need }: Chosen, purl: string): (finding: Finding) => Finding {
-  const at = { purl, path: need, rule: DEPENDENCY_RULE, confidence: 'certain', presence: 'declared' } as const
+  const at = {
+    purl,
+    path: `needs ${need}`,
+    rule: DEPENDENCY_RULE,
+    confidence: 'certain',
+    presence: 'declared',
+  } as const
   return finding => ({ ...finding, package: name, at })
 }
 

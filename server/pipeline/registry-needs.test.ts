@@ -2,6 +2,7 @@ import semver from 'semver'
 import { expect, test } from 'vitest'
 import type { Alternatives } from '../core/relation.ts'
 import { compareSemver } from '../core/versions/semver.ts'
+import { pypi } from '../formats/pypi/index.ts'
 import { resolveNeeds } from './registry-needs.ts'
 
 /** As npm's format reads them. */
@@ -45,4 +46,14 @@ test('one of several names is enough, and a package meets needs for itself', () 
     elsewhere: [],
     unknown: 0,
   })
+})
+
+test('of Python packages a pre-release is taken only where nothing else fits', () => {
+  const python = { format: 'pypi', name: 'app', version: '1.0', arch: 'py3-none-any' }
+  const taken = (versions: readonly string[], ...needs: Alternatives[]): string | undefined =>
+    resolveNeeds(needs, new Map([['pad', versions]]), { format: pypi, own: python }).chosen[0]?.version
+  expect(taken(['1.0', '2.0rc1'], [{ name: 'pad' }])).toBe('1.0')
+  expect(taken(['0.9', '2.0rc1'], need('pad', '>=1.0,<3'))).toBe('2.0rc1')
+  expect(taken([], need('pad', '1.2.3'))).toBe('1.2.3')
+  expect(taken([], need('pad', '>=1.2,<2'))).toBeUndefined()
 })

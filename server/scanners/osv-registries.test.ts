@@ -139,5 +139,8 @@ test('an image is what is inside it; packages of its system have the advisories 
   const image = await scan('oci', 'app/web', 'sha256:0', { embedded: [inside] })
   expect(image).toMatchObject({ coverage: 'covered', findings: [{ id: 'CVE-2026-10002', package: 'libssl3', at }] })
   const unknown = await scan('oci', 'app/web', 'sha256:0', { embedded: [{ ...inside, ecosystem: 'unknown system' }] })
-  expect(unknown).toMatchObject({ coverage: 'partial', findings: [] })
+  expect(unknown).toMatchObject({ coverage: 'not_covered', findings: [] })
+  expect(unknown.said).toContain('unknown system')
+  // without a system there is nothing to know of one
+  expect(await scan('oci', 'app/web', 'sha256:0')).toMatchObject({ coverage: 'covered', findings: [] })
 })

@@ -262,10 +262,15 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
     },
     async scan(subject) {
       const snapshot = await open()
-      const covers = coverageOf(subject.distribution, known(snapshot))
+      const of = ecosystemOf(subject.distribution).ecosystem
+      // an image has no advisories of its own; those of its system say what is known of it
+      const system = of === NOBODY ? subject.embedded?.find(({ source }) => source !== undefined)?.ecosystem : undefined
+      const covers =
+        system === undefined
+          ? coverageOf(subject.distribution, known(snapshot))
+          : carriedCoverage(system, known(snapshot))
       if (snapshot === undefined || covers.coverage === 'no_data') return { ...covers, findings: [] }
-      // an image has no advisories of its own
-      const isKnown = covers.coverage !== 'not_covered' && ecosystemOf(subject.distribution).ecosystem !== NOBODY
+      const isKnown = covers.coverage !== 'not_covered' && of !== NOBODY
       const own = queryOf(subject)
       const carried = (subject.embedded ?? []).filter(one => !isItself(one, own, orders))
       // the package of a signed build names what it signs, which is asked about as its source
@@ -300,9 +305,9 @@ export function createOsvScanner({ database, orders, clock, maxAgeDays }: OsvDep
         ...joinCoverage({
           own: covers,
           unnamed: isNamed || isSilent ? undefined : sayUnnamed(subject.distribution.label, own.name, source),
-          ecosystems: [...new Set(carried.map(({ ecosystem }) => ecosystem))].map(ecosystem =>
-            carriedCoverage(ecosystem, known(snapshot)),
-          ),
+          ecosystems: [...new Set(carried.map(({ ecosystem }) => ecosystem))]
+            .filter(one => one !== system)
+            .map(ecosystem => carriedCoverage(ecosystem, known(snapshot))),
           gaps: gapsOf(queries.filter((_, at) => answers[at]?.isUnreadable === true)),
           notes: [...(isSilent ? [saySilent(own.name)] : []), ...sayCleared(queries, answers), ...sayDenied(denied)],
         }),

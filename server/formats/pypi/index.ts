@@ -1,6 +1,6 @@
 import { relPath } from '../../core/identity.ts'
 import { printPurl } from '../../core/purl.ts'
-import { comparePep440, pep440Key } from '../../core/versions/pep440.ts'
+import { comparePep440, isPrePep440, pep440Key } from '../../core/versions/pep440.ts'
 import type { Format } from '../format.ts'
 import { pypiClient } from './client.ts'
 import type { PypiFacts } from './facts.ts'
@@ -24,6 +24,7 @@ export const pypi: Format<PypiFacts> = {
   inner,
   compareVersions: comparePep440,
   versionKey: pep440Key,
+  isPreRelease: isPrePep440,
   satisfies,
   poolName: (identity, _source, component) =>
     relPath(`${component}/${identity.name.slice(0, 1)}/${identity.name}/${fileNameOf(identity)}`),

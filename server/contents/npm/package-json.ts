@@ -6,8 +6,8 @@ import { npmFound } from './npm-found.ts'
 const INSTALLED_IN = /(?:^|\/)(?:node_modules|usr\/(?:share|lib)\/nodejs)\//
 // only at a package's root: others are fixtures, or say how the files below them are loaded
 const INSTALLED = /(?:^|\/)(?:node_modules|usr\/(?:share|lib)\/nodejs)\/(?:@[^/]+\/)?[^/@]+\/package\.json$/
-// what `npm pack` writes
-const PACKED = /\.(?:tgz|tar\.gz|tar)!\/package\/package\.json$/
+// what `npm pack` writes; the tar of a package of npm itself may have any folder at its top
+const PACKED = /\.(?:tgz|tar\.gz|tar)!\/package\/package\.json$|^package\.tar!\/[^/]+\/package\.json$/
 const FIXTURE = /(?:^|\/)(?:__tests__|tests?|fixtures?|examples?|spec|templates?|boilerplates?)\//i
 
 const PRIVATE = 'It is marked private: no registry has it.'

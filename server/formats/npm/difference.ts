@@ -1,0 +1,60 @@
+import { isFields, type Fields } from '../../lib/fields.ts'
+import { quote } from '../../lib/limited.ts'
+import { DEPENDENCY_FIELDS, readBundled, readDependencies } from './dependencies.ts'
+import { commandsOf, installScriptsOf } from './documents.ts'
+import { cleanVersion } from './version.ts'
+
+/** Development's own needs are installed by nobody. */
+const COMPARED = DEPENDENCY_FIELDS.filter(field => field !== 'devDependencies')
+
+const show = (value: string | undefined): string => (value === undefined ? 'nothing' : quote(value))
+
+function differenceOf(
+  field: string,
+  inside: ReadonlyMap<string, string>,
+  outside: ReadonlyMap<string, string>,
+): string | undefined {
+  const name = [...new Set([...inside.keys(), ...outside.keys()])].find(one => inside.get(one) !== outside.get(one))
+  return name === undefined
+    ? undefined
+    : `${field}: ${quote(name)} is ${show(inside.get(name))} in the tarball and ${show(outside.get(name))} in the request`
+}
+
+/**
+ * The first thing that matters to who installs in which the manifest of a request differs from the package.json of the
+ * tarball; undefined where none does. What npm writes out before it sends (an optional dependency among the others, one
+ * command as a text, `node-gyp rebuild`) is no difference.
+ * @throws Malformed where the request's cannot be read
+ */
+export function differenceFrom(inside: Fields, outside: Fields, paths: readonly string[]): string | undefined {
+  if (outside['name'] !== inside['name'])
+    return `the name is ${quote(String(inside['name']))} in the tarball and ${quote(String(outside['name']))} in the request`
+  const [is, said] = [inside, outside].map(({ version }) =>
+    typeof version === 'string' ? cleanVersion(version) : undefined,
+  )
+  if (is !== said) return `the version is ${show(is)} in the tarball and ${show(said)} in the request`
+  for (const field of COMPARED) {
+    const optional = new Set(
+      field === 'dependencies'
+        ? [inside, outside].flatMap(one => [...readDependencies(one, 'optionalDependencies').keys()])
+        : [],
+    )
+    const [a, b] = [inside, outside].map(
+      one => new Map([...readDependencies(one, field)].filter(([name]) => !optional.has(name))),
+    )
+    const difference = differenceOf(field, a ?? new Map(), b ?? new Map())
+    if (difference !== undefined) return difference
+  }
+  const names = (set: ReadonlySet<string>): ReadonlyMap<string, string> =>
+    new Map([...set].map(one => [one, 'bundled']))
+  const bundles = differenceOf('bundleDependencies', names(readBundled(inside)), names(readBundled(outside)))
+  if (bundles !== undefined) return bundles
+  // a request may leave commands out that npm makes from the files
+  const asked = isFields(outside['bin']) || typeof outside['bin'] === 'string'
+  return (
+    differenceOf('scripts', installScriptsOf(inside, paths), installScriptsOf(outside, paths)) ??
+    (asked || inside['bin'] !== undefined
+      ? differenceOf('bin', commandsOf(inside, paths), commandsOf(outside, paths))
+      : undefined)
+  )
+}

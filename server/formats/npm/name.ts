@@ -1,0 +1,48 @@
+import type { PackageIdentity } from '../../core/identity.ts'
+import { quote } from '../../lib/limited.ts'
+import { complainVersion } from './version.ts'
+
+/** The longest name, with its scope. */
+const MAX_NAME = 214
+/** What may stand in an address as it is, in lower case. */
+const PART = /^[a-z0-9][a-z0-9._-]*$/
+/** Names that would be read as something else below `node_modules`, or below the address of a registry. */
+const TAKEN = new Set(['node_modules', 'favicon.ico'])
+/** The most bytes of the name of a file, the ending of a part that is written included. */
+const MAX_FILE = 240
+
+/** `@scope` and `name`; without a scope the first is undefined. */
+export function splitName(name: string): readonly [scope: string | undefined, base: string] {
+  const [, scope, base] = /^(@[^/]+)\/([^/]+)$/.exec(name) ?? []
+  return base === undefined ? [undefined, name] : [scope, base]
+}
+
+/** The name of a version's file in its address: `n-1.0.0.tgz` of `@s/n`. */
+export const tarballName = ({ name, version }: Pick<PackageIdentity, 'name' | 'version'>): string =>
+  `${splitName(name)[1]}-${version}.tgz`
+
+/**
+ * Why a registry refuses this name, or undefined. Source: docs.npmjs.com, package.json, "name", and what the package
+ * validate-npm-package-name says of new packages.
+ */
+export function complainName(name: string): string | undefined {
+  if (name === '') return 'it is empty'
+  if (name.length > MAX_NAME) return `it has ${name.length} characters, at most ${MAX_NAME} are allowed`
+  const [scope, base] = splitName(name)
+  const parts = scope === undefined ? [base] : [scope.slice(1), base]
+  if (!parts.every(part => PART.test(part)))
+    return 'a name has lower-case letters, digits, `-`, `.` and `_`, begins with a letter or digit, and may follow a scope: @scope/name'
+  return TAKEN.has(base) ? `${base} cannot be the name of a package` : undefined
+}
+
+/** Why an identity is refused, or undefined. */
+export function complain({ name, version, arch }: PackageIdentity): string | undefined {
+  const why = complainName(name)
+  if (why !== undefined) return `the package name ${quote(name)} is not allowed: ${why}`
+  const wrong = complainVersion(version)
+  if (wrong !== undefined) return `the version ${quote(version)} is not allowed: ${wrong}`
+  if (arch !== 'any') return `the architecture ${quote(arch)} is not allowed: a package of npm is for any`
+  return tarballName({ name, version }).length > MAX_FILE
+    ? 'name and version together are too long for a file name'
+    : undefined
+}

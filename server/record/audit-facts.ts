@@ -140,6 +140,8 @@ export interface FactsOf {
     readonly to_version?: string
     readonly reason?: string
   }
+  /** Without a reason it is deprecated no longer. */
+  'package.deprecated': { readonly reason?: string }
   // distributions
   'distributions.set_up': {
     readonly distributions: Names

@@ -182,6 +182,10 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
     [{ kind: 'package.tagged', tag: 'latest', to_version: '1.0' }, 'The tag latest names 1.0.'],
     [{ kind: 'package.tagged', tag: 'latest', from_version: '1.0' }, 'The tag latest named 1.0 and is removed.'],
   ],
+  'package.deprecated': [
+    [{ kind: 'package.deprecated', reason: 'Use b instead' }, 'Deprecated: Use b instead.'],
+    [{ kind: 'package.deprecated' }, 'Deprecated no longer.'],
+  ],
   'package.pinned': [[{ kind: 'package.pinned', reason: 'Line 4' }, 'Pinned. Line 4']],
   'package.unpinned': [[{ kind: 'package.unpinned' }, 'The pin was taken away.']],
   'distributions.set_up': [

@@ -180,6 +180,8 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'package.pinned': ({ reason }) => join('Pinned.', reason),
   'package.unpinned': () => 'The pin was taken away.',
   'package.tagged': tagged,
+  'package.deprecated': ({ reason }) =>
+    reason === undefined ? phrase('Deprecated no longer.') : `Deprecated: ${whole(reason)}`,
   'distributions.set_up': ({ distributions, made_key, by_package }) =>
     join(
       `${distributions.join(', ')}.`,

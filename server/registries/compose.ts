@@ -2,11 +2,12 @@ import type { Job } from '../core/feature.ts'
 import type { RegistryDeps } from './deps.ts'
 import { createOciWithJobs } from './oci/with-jobs.ts'
 import type { OciDeps } from './oci/deps.ts'
+import { createNpm } from './npm/index.ts'
 import type { RegistryProtocol } from './protocol.ts'
 import { createPypi } from './pypi/index.ts'
 
 /** Every protocol of this build. A new one is its folder and one line here. */
-const PROTOCOLS: readonly ((deps: RegistryDeps) => RegistryProtocol)[] = [createPypi]
+const PROTOCOLS: readonly ((deps: RegistryDeps) => RegistryProtocol)[] = [createNpm, createPypi]
 
 /** The protocols by which clients read and publish, over one catalogue, and what is done by the clock. */
 export function composeRegistries(deps: RegistryDeps & OciDeps): {

@@ -8,6 +8,7 @@ import type { Log } from '../lib/log.ts'
 import type { Gate } from '../pipeline/gate.ts'
 import type { Events } from '../record/events.ts'
 import type { Metrics } from '../record/metrics.ts'
+import type { Matcher } from '../scanners/matcher.ts'
 import type { Settings } from '../settings/store.ts'
 
 /** What every protocol is made with. */
@@ -21,6 +22,8 @@ export interface RegistryDeps {
   readonly settings: Pick<Settings, 'now'>
   readonly events: Pick<Events, 'emit'>
   readonly metrics: Pick<Metrics, 'uploaded' | 'found'>
+  /** What is known of packages that are named alone. */
+  readonly matcher: Pick<Matcher, 'match' | 'coverage'>
   readonly clock: Clock
   readonly log: Log
 }

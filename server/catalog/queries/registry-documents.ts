@@ -1,0 +1,115 @@
+import type { PackageName } from '../../core/identity.ts'
+import type { Manifest, State } from '../../core/manifest.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import type { Queryable } from '../../db/db.ts'
+import { params, seenBy } from './sql.ts'
+
+const OF = 'format = $1 and codename = $2 and name = $3'
+
+/** One version with the parts of a document about its name, as text: nothing of it is parsed to be joined. */
+export interface DocumentRow {
+  readonly version: string
+  readonly state: State
+  readonly created_at: Date
+  readonly sha1: string
+  readonly sha512: string
+  readonly uploaded_by: string
+  /** JSON texts of the format's facts. */
+  readonly full: string
+  readonly short: string
+  readonly file_count: number
+  readonly unpacked_size: number
+  readonly deprecated: string | null
+  /** The tags that it was published with, where clients did not see it then. */
+  readonly wanted_tags: string[] | null
+  /** Paths of files beside the first. */
+  readonly beside: string[]
+  /** Why it is not served is read from this; null where it is. */
+  readonly held: Pick<Manifest, 'ref' | 'state' | 'reports' | 'findings' | 'review' | 'decision'> | null
+}
+
+/** Every version of a name in any state, oldest first by the order of the format. */
+export function listDocuments(
+  db: Queryable,
+  viewer: Viewer,
+  { format, codename, name }: PackageName,
+): Promise<DocumentRow[]> {
+  const { values, add } = params(format, codename, name)
+  return db.repeat<DocumentRow>(
+    `
+    select version, state, created_at, uploaded_by,
+      manifest #>> '{files,0,blob,sha1}' as sha1, manifest #>> '{files,0,blob,sha512}' as sha512,
+      facts ->> 'full' as full, facts ->> 'short' as short,
+      (facts ->> 'fileCount')::int as file_count, (facts ->> 'unpackedSize')::bigint as unpacked_size,
+      facts ->> 'deprecated' as deprecated, facts -> 'wantedTags' as wanted_tags,
+      array(select one ->> 'path' from jsonb_array_elements(manifest -> 'files') with ordinality as f(one, n) where n > 1) as beside,
+      case when state <> 'published' then manifest - 'files' - 'about' end as held
+    from package where ${OF} and ${seenBy(viewer, add, 'codename')} order by sort_key, version collate "C"`,
+    values,
+  )
+}
+
+/**
+ * What a document about a name follows from, as one short text: other versions, states, tags or facts make another.
+ * Undefined where there is no such name.
+ */
+export async function readDocumentMark(
+  db: Queryable,
+  viewer: Viewer,
+  { format, codename, name }: PackageName,
+): Promise<string | undefined> {
+  const { values, add } = params(format, codename, name)
+  const row = await db.repeat<{ versions: string | null; tags: string | null }>(
+    `
+    select (select md5(string_agg(version || ' ' || state || ' ' || extract(epoch from changed_at)
+          || case when state = 'published' then '' else md5(manifest::text) end, ',' order by sort_key, version collate "C"))
+        from package where ${OF} and ${seenBy(viewer, add, 'codename')}) as versions,
+      (select md5(string_agg(tag || ' ' || version || ' ' || extract(epoch from set_at), ',' order by tag))
+        from tag where ${OF}) as tags`,
+    values,
+  )
+  const [{ versions, tags } = { versions: null, tags: null }] = row
+  return versions === null ? undefined : `${versions}${tags ?? ''}`
+}
+
+/** The newest served version of a name, as a search tells of it. */
+export interface FoundRow {
+  readonly name: string
+  readonly version: string
+  readonly summary: string
+  readonly created_at: Date
+  readonly uploaded_by: string
+  readonly homepage: string | null
+  readonly keywords: string[]
+  readonly total: number
+}
+
+/** What `searchServed` looks for. */
+export interface ServedSearch extends Omit<PackageName, 'name'> {
+  /** Words that must all be in the name, the summary or the keywords; none: everything. */
+  readonly words: readonly string[]
+  readonly from: number
+  readonly most: number
+}
+
+/** The names that have a served version with these words, in the order of their code points; exact names first. */
+export function searchServed(
+  db: Queryable,
+  viewer: Viewer,
+  { format, codename, words, from, most }: ServedSearch,
+): Promise<FoundRow[]> {
+  const { values, add } = params(format, codename, [...words], words.join(' '), most, from)
+  return db.query<FoundRow>(
+    `
+    select *, count(*) over ()::int as total from (
+      select distinct on (name) name, version, summary, created_at, uploaded_by,
+        manifest #>> '{about,homepage}' as homepage,
+        array(select jsonb_array_elements_text(coalesce(facts -> 'keywords', '[]'))) as keywords
+      from package where format = $1 and codename = $2 and state = 'published' and ${seenBy(viewer, add, 'codename')}
+      order by name, sort_key desc) newest
+    where not exists (select from unnest($3::text[]) as word
+      where strpos(lower(name || ' ' || summary || ' ' || array_to_string(keywords, ' ')), lower(word)) = 0)
+    order by name <> $4, name limit $5 offset $6`,
+    values,
+  )
+}

@@ -1,0 +1,125 @@
+import { searchServed } from '../../catalog/queries/registry-documents.ts'
+import { isServed } from '../../core/manifest.ts'
+import { splitName, tarballName } from '../../formats/npm/name.ts'
+import type { RegistryDeps } from '../deps.ts'
+import { reviewLink, whyHeld } from '../held.ts'
+import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import { json, noPackage, notice, noVersion, refused } from './answers.ts'
+import { pieceOf, SHORT_TYPE, type Packuments } from './packument.ts'
+
+export interface ReadDeps extends RegistryDeps {
+  readonly packuments: Packuments
+}
+
+const MOST_FOUND = 250
+
+/** The document about a name: abbreviated where the client asks for that alone, else in full. */
+export async function packument(
+  { packuments }: ReadDeps,
+  request: RegistryRequest,
+  name: string,
+): Promise<RegistryAnswer> {
+  const { accept = '', 'accept-encoding': encodings = '' } = request.headers
+  const isShort = accept.includes(SHORT_TYPE)
+  const isPacked = /(?:^|[\s,])gzip(?!\s*;\s*q=0(?:\.0*)?(?:\s|,|$))/.test(String(encodings))
+  const found = await packuments.find(request, name, isShort ? 'short' : 'full', isPacked)
+  if (found === undefined) return noPackage(name, request.registry.codename)
+  return {
+    status: 200,
+    type: isShort ? SHORT_TYPE : 'application/json; charset=utf-8',
+    headers: {
+      'ETag': found.etag,
+      'Cache-Control': 'private, no-cache',
+      'Vary': 'Accept, Accept-Encoding',
+      ...(found.isPacked ? { 'Content-Encoding': 'gzip' } : {}),
+    },
+    body: { kind: 'bytes', bytes: found.bytes },
+    conditional: true,
+  }
+}
+
+/** One version, by its number or a tag. */
+export async function version(
+  { packuments }: ReadDeps,
+  request: RegistryRequest,
+  { name, wanted }: { readonly name: string; readonly wanted: string },
+): Promise<RegistryAnswer> {
+  const { registry, address, console } = request
+  const known = await packuments.rows(request, name)
+  if (known === undefined) return noPackage(name, registry.codename)
+  const number = known.tags.get(wanted) ?? wanted
+  const row = known.rows.find(one => one.version === number)
+  if (row === undefined) return noVersion(name, wanted, registry.codename)
+  if (row.held !== null) {
+    const { sentence, short } = whyHeld(row.held, reviewLink(console, row.held.ref))
+    return refused(403, sentence, { reason: short, headers: notice(sentence) })
+  }
+  return {
+    status: 200,
+    type: 'application/json; charset=utf-8',
+    headers: { 'Cache-Control': 'private, no-cache' },
+    body: { kind: 'bytes', bytes: pieceOf(row, 'full', { address, name }) },
+    conditional: true,
+  }
+}
+
+/** The bytes of a version, by the name of its file. */
+export async function tarball(
+  { catalog }: ReadDeps,
+  { registry, console }: RegistryRequest,
+  { name, file }: { readonly name: string; readonly file: string },
+): Promise<RegistryAnswer> {
+  const begin = `${splitName(name)[1]}-`
+  const number = file.startsWith(begin) && file.endsWith('.tgz') ? file.slice(begin.length, -4) : ''
+  const found = await catalog.findKnown({
+    format: registry.format,
+    codename: registry.codename,
+    name,
+    version: number,
+    arch: 'any',
+  })
+  if (found === undefined || tarballName(found.ref) !== file) return noVersion(name, number || file, registry.codename)
+  if (!isServed(found.state)) {
+    const { sentence, short } = whyHeld(found, reviewLink(console, found.ref))
+    return refused(403, sentence, { reason: short, headers: notice(sentence) })
+  }
+  const { sha256, size } = found.files[0].blob
+  return { status: 200, type: 'application/octet-stream', body: { kind: 'blob', sha256, size } }
+}
+
+const numberIn = (text: string | null, otherwise: number, most: number): number => {
+  const value = text === null || !/^\d{1,6}$/.test(text) ? otherwise : Number(text)
+  return Math.min(most, value)
+}
+
+/** `npm search`: the newest served version of each name that has all the words. */
+export async function search({ db, clock }: ReadDeps, request: RegistryRequest): Promise<RegistryAnswer> {
+  const { registry, caller, query } = request
+  const text = (query.get('text') ?? '').slice(0, 200)
+  const rows = await searchServed(db, caller.viewer, {
+    format: registry.format,
+    codename: registry.codename,
+    // `keywords:x` and its kind narrow a search elsewhere; here the word counts
+    words: text
+      .split(/\s+/)
+      .map(word => word.replace(/^(?:keywords|scope|author|maintainer):@?/, ''))
+      .filter(Boolean),
+    from: numberIn(query.get('from'), 0, 100_000),
+    most: numberIn(query.get('size'), 20, MOST_FOUND),
+  })
+  const objects = rows.map(({ name, version: newest, summary, created_at, homepage, keywords }) => ({
+    package: {
+      name,
+      scope: splitName(name)[0]?.slice(1) ?? 'unscoped',
+      version: newest,
+      description: summary,
+      keywords,
+      date: created_at,
+      links: homepage === null ? {} : { homepage },
+      maintainers: [],
+    },
+    score: { final: 1, detail: { quality: 1, popularity: 1, maintenance: 1 } },
+    searchScore: 1,
+  }))
+  return json({ objects, total: rows[0]?.total ?? 0, time: clock.now().toISOString() })
+}

@@ -1,0 +1,38 @@
+import type { DocumentRow } from '../../catalog/queries/registry-documents.ts'
+import type { Tag } from '../../core/tag.ts'
+import { highest } from '../../formats/npm/version.ts'
+
+/** The tag that clients install without being told a version. */
+export const LATEST = 'latest'
+
+type Row = Pick<DocumentRow, 'version' | 'state' | 'created_at' | 'wanted_tags'>
+
+/**
+ * What the tags of a name are for clients. A tag never names what they do not get: one that a held version was
+ * published with moves when that is approved, unless somebody moved it meanwhile. `latest` always names something that
+ * is served: where what it named is gone, the highest release, else the highest prerelease.
+ */
+export function tagsOf(rows: readonly Row[], tags: readonly Tag[]): ReadonlyMap<string, string> {
+  const served = new Map(rows.filter(({ state }) => state === 'published').map(row => [row.version, row]))
+  const found = new Map<string, { readonly version: string; readonly at: string }>()
+  for (const { tag, version, at } of tags) if (served.has(version)) found.set(tag, { version, at })
+  for (const { version, wanted_tags, created_at } of served.values()) {
+    const at = created_at.toISOString()
+    for (const tag of wanted_tags ?? []) if ((found.get(tag)?.at ?? '') < at) found.set(tag, { version, at })
+  }
+  const versions = [...served.keys()]
+  const latest =
+    found.get(LATEST)?.version ?? highest(versions.filter(version => !version.includes('-'))) ?? highest(versions)
+  const named = [...found].map(([tag, { version }]): [string, string] => [tag, version])
+  return new Map(latest === undefined ? named : [[LATEST, latest], ...named.filter(([tag]) => tag !== LATEST)])
+}
+
+/**
+ * Why this cannot be a tag, or undefined: what reads as a range would be taken for one. Source: docs.npmjs.com, npm
+ * dist-tag, "Caveats"
+ */
+export function complainTag(tag: string): string | undefined {
+  if (tag.length > 100) return 'a tag has at most 100 characters'
+  if (/^v?\d/i.test(tag) || /^x$/i.test(tag)) return 'a tag that begins as a version would be read as a range'
+  return /^[A-Za-z][\w.-]*$/.test(tag) ? undefined : 'a tag has letters, digits, `-`, `.` and `_`, and a letter first'
+}

@@ -295,6 +295,8 @@ interface Other {
   readonly program: string
   readonly files: (address: string, credential: string) => Record<string, string>
   readonly add: (what: string) => readonly string[]
+  /** What it wants before it publishes. */
+  readonly prepare?: readonly string[]
   readonly publish: readonly string[]
 }
 
@@ -324,11 +326,12 @@ const OTHERS: readonly Other[] = [
       'yarn.lock': '',
     }),
     add: what => ['add', what],
+    prepare: ['install'],
     publish: ['npm', 'publish'],
   },
 ]
 
-describe.each(OTHERS)('$name', ({ name, variable, program, files, add, publish: publishArgs }) => {
+describe.each(OTHERS)('$name', ({ name, variable, program, files, add, prepare, publish: publishArgs }) => {
   const path = npmClient(variable, program)
   test.skipIf(path === undefined)(
     `${name} publishes, installs, and gets the newest version that is not held (needs ${program} on PATH, or ${variable})`,
@@ -342,7 +345,9 @@ describe.each(OTHERS)('$name', ({ name, variable, program, files, add, publish: 
           ['1.0.0', {}],
           ['1.1.0', { scripts: { postinstall: 'node index.js' } }],
         ] as const) {
-          const ran = await call(await one.project({ ...pkg(packageName, version, more), ...set }), publishArgs)
+          const place = await one.project({ ...pkg(packageName, version, more), ...set })
+          if (prepare !== undefined) expect(await call(place, prepare)).toMatchObject({ code: 0 })
+          const ran = await call(place, publishArgs)
           expect(ran.code, ran.all).toBe(0)
         }
         const project = await one.project({ ...app(), ...set })

@@ -56,6 +56,7 @@ export async function createNpmHome({ registry, token, lines = [] }: NpmHomeOpti
     NO_COLOR: '1',
     CI: '1',
     YARN_ENABLE_TELEMETRY: '0',
+    YARN_ENABLE_IMMUTABLE_INSTALLS: '0',
     YARN_GLOBAL_FOLDER: join(folder, 'yarn'),
     COREPACK_ENABLE_DOWNLOAD_PROMPT: '0',
   }

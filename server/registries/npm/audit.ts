@@ -10,7 +10,7 @@ import { isoNow } from '../../lib/clock.ts'
 import { EngineUnavailable } from '../../scanners/scanner.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
-import { json, refused } from './answers.ts'
+import { chunksOf, json, refused } from './answers.ts'
 
 const MOST_BYTES = 16 * 2 ** 20
 const MOST_ASKED = 50_000
@@ -40,7 +40,7 @@ interface Hit {
 async function readBody({ body }: Pick<RegistryRequest, 'body'>): Promise<Fields> {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
+  for await (const chunk of chunksOf(body)) {
     size += chunk.length
     if (size > MOST_BYTES) malformed(`it has more than ${printBytes(MOST_BYTES)}`)
     chunks.push(chunk)

@@ -6,7 +6,7 @@ import { plainText } from '../../formats/npm/package-json.ts'
 import type { RegistryDeps } from '../deps.ts'
 import { reviewLink, whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
-import { json, noPackage, noVersion, refused } from './answers.ts'
+import { chunksOf, json, noPackage, noVersion, refused } from './answers.ts'
 import type { NameRows, Packuments } from './packument.ts'
 import { actorOf } from './publish.ts'
 import type { Received } from './received.ts'
@@ -115,7 +115,7 @@ export async function unpublish(
 async function readText({ body }: Pick<RegistryRequest, 'body'>): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
+  for await (const chunk of chunksOf(body)) {
     size += chunk.length
     if (size > MOST_TAG_BYTES)
       fail('bad_request', { said: 'The body is a version as a JSON text, and this is longer.' })

@@ -91,7 +91,8 @@ export function createNpm(base: RegistryDeps): RegistryProtocol {
     format: 'npm',
     root: 'npm',
     // npm shows this and not the body, unless the scheme is written as usual: then it advises `npm login`
-    challenge: () => 'bearer realm="Gatehouse: send an API token from .npmrc. It is made in the console: Users, API tokens"',
+    challenge: () =>
+      'bearer realm="Gatehouse: send an API token from .npmrc. It is made in the console: Users, API tokens"',
     answer: request =>
       request.segments[0] === '-'
         ? atDash(deps, request)

@@ -5,6 +5,7 @@ import { fieldsOf, type Fields } from '../../lib/fields.ts'
 import { limited, Malformed } from '../../lib/limited.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RegistryRequest } from '../protocol.ts'
+import { chunksOf } from './answers.ts'
 import { scanDocument, type Wanted } from './scan.ts'
 
 /** What a document may have beside its attachment, in bytes: it is read as it comes, and little of it is kept. */
@@ -82,7 +83,7 @@ export async function receive(
     await Promise.all(files.map(file => file.discard()))
   }
   try {
-    const whole = limited(body, Math.ceil((limitBytes * 4) / 3) + MOST_BESIDE, 'the document')
+    const whole = limited(chunksOf(body), Math.ceil((limitBytes * 4) / 3) + MOST_BESIDE, 'the document')
     for await (const part of scanDocument(whole, path => wants(path, path.length))) {
       const [first = '', second = '', third] = part.path
       if (part.kind === 'bytes') await take(second, part.bytes, tarballs)

@@ -184,10 +184,15 @@ export async function* scanDocument(
     }
   }
 
-  if ((await skipBlanks()) !== OPEN_OBJECT) malformed('the document is no JSON object')
-  yield* readObject([])
-  while (await more()) {
-    if (!isBlank(chunk[at] as number)) malformed('the document goes on behind its end')
-    at += 1
+  try {
+    if ((await skipBlanks()) !== OPEN_OBJECT) malformed('the document is no JSON object')
+    yield* readObject([])
+    while (await more()) {
+      if (!isBlank(chunk[at] as number)) malformed('the document goes on behind its end')
+      at += 1
+    }
+  } finally {
+    // whoever answers reads what is left
+    await source.return?.()
   }
 }

@@ -7,6 +7,7 @@ import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { createNpmHome, npmClient, type NpmHome } from '../support/npm-clients.ts'
 import { EICAR } from '../support/packages.ts'
 import { decideVersion, defineRegistries, hostedRegistry } from '../support/defined-registries.ts'
+import { osvRecord, osvZip } from '../support/zip.ts'
 
 const npm = npmClient('NPM_PROGRAM', 'npm') ?? ''
 
@@ -260,6 +261,37 @@ describe.skipIf(npm === '')('npm (needs npm)', () => {
     ])
     const out = await runNpm(project, 'logout')
     expect(out.all).toContain('npm forgets the token, and it stays valid')
+  })
+})
+
+describe.skipIf(npm === '')('npm audit (needs npm)', () => {
+  test('names what is known here, and which version is without it', async () => {
+    await publishOk(pkg('weak', '1.0.0'))
+    await publishOk(pkg('weak', '2.0.0'))
+    const project = await home.project(app({ weak: '1.0.0' }))
+    const before = await runNpm(project, 'install')
+    expect(before.code, before.all).toBe(0)
+    const unknown = await runNpm(project, 'audit')
+    expect([unknown.code, unknown.all]).toEqual([1, expect.stringContaining('not known here')])
+    const filler = Array.from({ length: 150 }, (_, n) => osvRecord(`GHSA-${n}`, [['npm', `filler${n}`, '1.0.0']]))
+    const record = osvRecord('GHSA-aaaa-bbbb-cccc', [['npm', 'weak', '2.0.0']], {
+      aliases: ['CVE-2026-77777'],
+      summary: 'It is broken',
+      severity: [{ type: 'CVSS_V3', score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:N/A:N' }],
+    })
+    const imported = await fetch(`${daemon.url}/api/v1/security/database`, {
+      method: 'POST',
+      headers: { 'Authorization': `Bearer ${token}`, 'Content-Type': 'application/octet-stream' },
+      body: new Uint8Array(osvZip([...filler, record])),
+    })
+    expect(imported.status, await imported.text()).toBe(200)
+    const audit = await runNpm(project, 'audit')
+    expect(audit.code).toBe(1)
+    expect(audit.all).toMatch(
+      /weak\s[\s\S]*Severity: high\s+CVE-2026-77777: It is broken[\s\S]*Will install weak@2\.0\.0/,
+    )
+    const fixed = await home.project(app({ weak: '2.0.0' }))
+    expect((await runNpm(fixed, 'install')).all).toContain('found 0 vulnerabilities')
   })
 })
 

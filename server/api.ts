@@ -35,6 +35,7 @@ import { mirror } from './features/mirror/contract.ts'
 import { securityUpdates } from './features/security-updates/contract.ts'
 import { license } from './features/license/contract.ts'
 import { documents } from './features/documents/contract.ts'
+import { registries } from './features/registries/contract.ts'
 import { release } from './features/release/contract.ts'
 import { retention } from './features/retention/contract.ts'
 import { notifications } from './features/notifications/contract.ts'
@@ -98,6 +99,7 @@ export const api = {
   ...promotionTargets,
   ...documents,
   ...ownDistributions,
+  ...registries,
   ...release,
   ...retention,
   ...policy,

@@ -43,6 +43,7 @@ import { composeMachine } from './features/machine/compose.ts'
 import { composeMirror } from './features/mirror/compose.ts'
 import { composeSecurityUpdates } from './features/security-updates/compose.ts'
 import { composeNotifications } from './features/notifications/compose.ts'
+import { composeRegistryRoutes } from './features/registries/compose.ts'
 import { composeRelease } from './features/release/compose.ts'
 import { composeRetention } from './features/retention/compose.ts'
 import { composeSavedFilters } from './features/saved-filters/compose.ts'
@@ -330,6 +331,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeAudit(base),
     composeDistributions({ ...base, ...review, ...trees, catalog, clientFacts, activeFormats: active }),
     composeOwnDistributions({ ...base, alone: trees.publisher.alone, database: vulndb.database }),
+    composeRegistryRoutes({ ...base, catalog, clientFacts, activeFormats: active }),
     composeUploaderKeys(ofTrees(base)),
     access,
     backups,

@@ -18,6 +18,10 @@ export const REGISTRY_ERRORS = {
     'The address {path} is not one of a registry: no part of it may be empty, ".", "..", or have a backslash or a control character.',
   ],
   registry_encoding: [415, 'The body is encoded with {encoding}. Send it as it is, or with gzip.'],
+  tag_needs_served: [
+    409,
+    'The tag {tag} can only name a version that clients get, and {name} {version} is {state}. Approve it first, or choose another.',
+  ],
   version_held: [403, '{why}'],
   not_served: [
     409,

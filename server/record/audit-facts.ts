@@ -154,6 +154,9 @@ export interface FactsOf {
   'distribution.retired': DefinedFact
   'distribution.reactivated': DefinedFact
   'distribution.removed': DefinedFact
+  'registry.added': { readonly format: string }
+  'registry.changed': { readonly label: string; readonly state: 'active' | 'retired' }
+  'registry.removed': { readonly format: string }
   'distribution.rolled_back': {
     readonly generation: number
     /** The generation it repeats; absent where the tree follows the packages again. */

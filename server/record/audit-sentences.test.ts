@@ -228,6 +228,12 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
       'Removed: main contrib for amd64 arm64.',
     ],
   ],
+  'registry.added': [[{ kind: 'registry.added', format: 'npm' }, 'Made a registry of the format npm.']],
+  'registry.changed': [
+    [{ kind: 'registry.changed', label: 'Ours', state: 'active' }, 'Ours: it takes packages.'],
+    [{ kind: 'registry.changed', label: 'Ours', state: 'retired' }, 'Ours: it takes no more packages.'],
+  ],
+  'registry.removed': [[{ kind: 'registry.removed', format: 'npm' }, 'Removed the registry of the format npm.']],
   'distribution.rolled_back': [
     [
       { kind: 'distribution.rolled_back', generation: 9, like: 4, reason: 'Broken.' },

@@ -198,6 +198,10 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
     `Reactivated: ${components.join(' ')} for ${architectures.join(' ')}.`,
   'distribution.removed': ({ architectures, components }) =>
     `Removed: ${components.join(' ')} for ${architectures.join(' ')}.`,
+  'registry.added': ({ format }) => `Made a registry of the format ${format}.`,
+  'registry.changed': ({ label, state }) =>
+    state === 'retired' ? `${label}: it takes no more packages.` : `${label}: it takes packages.`,
+  'registry.removed': ({ format }) => `Removed the registry of the format ${format}.`,
   'distribution.rolled_back': ({ generation, like, reason }) =>
     join(
       like === undefined

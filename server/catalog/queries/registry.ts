@@ -41,14 +41,20 @@ export interface NameRow {
 
 const ONLY = `($3::text[] is null or state = any($3)) and ($4::text is null or strpos(lower(name), lower($4)) > 0)`
 
-/** The names of a registry in the order of their code points, at most `most` behind `after`. */
+/**
+ * The names of a registry in the order of their code points, at most `most` behind `after`, or behind the first `skip`.
+ */
 export function listNamesOf(
   db: Queryable,
   viewer: Viewer,
   { format, codename, states, q }: NamesFilter,
-  { after = '', most }: { readonly after?: string | undefined; readonly most: number },
+  {
+    after = '',
+    skip = 0,
+    most,
+  }: { readonly after?: string | undefined; readonly skip?: number; readonly most: number },
 ): Promise<NameRow[]> {
-  const { values, add } = params(format, codename, states ?? null, q ?? null, after, most)
+  const { values, add } = params(format, codename, states ?? null, q ?? null, after, most, skip)
   return db.repeat<NameRow>(
     `
     select p.name, count(*)::int as versions, (count(*) filter (where p.state = 'published'))::int as published,
@@ -57,9 +63,51 @@ export function listNamesOf(
       max(p.changed_at) as changed_at
     from package p join (
       select distinct name from package where format = $1 and codename = $2 and name > $5 and ${ONLY}
-        and ${seenBy(viewer, add, 'codename')} order by name limit $6) as asked on asked.name = p.name
+        and ${seenBy(viewer, add, 'codename')} order by name limit $6 offset $7) as named on named.name = p.name
     where p.format = $1 and p.codename = $2 and ${seenBy(viewer, add, 'p.codename')}
     group by p.name order by p.name`,
+    values,
+  )
+}
+
+/** A version without what its format says of it. */
+export interface ShortVersion {
+  readonly name: string
+  readonly version: string
+  readonly arch: string
+  readonly state: State
+  /** Of all its files, in bytes. */
+  readonly size: number
+  readonly uploaded_by: string
+  readonly at: Date
+}
+
+/** The versions of these names, newest first, at most `most` of each. */
+export function listShortVersions(
+  db: Queryable,
+  viewer: Viewer,
+  {
+    codename,
+    format,
+    names,
+    version,
+    most,
+  }: Pick<NamesFilter, 'codename' | 'format'> & {
+    readonly names: readonly string[]
+    readonly version?: string
+    readonly most: number
+  },
+): Promise<ShortVersion[]> {
+  const { values, add } = params(format, codename, [...names], version ?? null, most)
+  return db.repeat<ShortVersion>(
+    `
+    select name, version, arch, state, uploaded_by, created_at as at,
+      (select coalesce(sum(f.size), 0) from package_file f where f.package_id = p.id)::bigint as size
+    from (select id, name, version, arch, state, uploaded_by, created_at,
+            row_number() over (partition by name order by sort_key desc, version collate "C" desc, arch) as nth
+          from package where format = $1 and codename = $2 and name = any($3) and ($4::text is null or version = $4)
+            and ${seenBy(viewer, add, 'codename')}) p
+    where nth <= $5 order by name, nth`,
     values,
   )
 }

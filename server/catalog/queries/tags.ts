@@ -41,6 +41,21 @@ export async function readTag(db: Queryable, viewer: Viewer, of: PackageName, ta
   return (await readTags(db, viewer, of)).find(one => one.tag === tag)
 }
 
+/** The tags of these packages, by name and tag. */
+export async function listTagsOf(
+  db: Queryable,
+  viewer: Viewer,
+  { format, codename, names }: Omit<PackageName, 'name'> & { readonly names: readonly string[] },
+): Promise<(Tag & { readonly name: string })[]> {
+  const { values, add } = params(format, codename, [...names])
+  const rows = await db.query<Row & { readonly name: string }>(
+    `select name, tag, version, set_by, set_at from tag
+    where format = $1 and codename = $2 and name = any($3) and ${seenBy(viewer, add, 'codename')} order by name, tag`,
+    values,
+  )
+  return rows.map(row => ({ name: row.name, ...fromRow(row) }))
+}
+
 /** Every package that has tags. */
 export function listTagged(db: Queryable): Promise<PackageName[]> {
   return db.query<PackageName>('select distinct format, codename, name from tag')

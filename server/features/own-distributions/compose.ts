@@ -29,6 +29,8 @@ export function composeOwnDistributions({
       return listScanners(Object.keys(loaded))
     },
     removeTrees: async ({ codename, format }) => {
+      // a registry has none
+      if (getFormat(format).site === undefined) return
       // the paths of one that is known no more
       const layout = createLayout(root, () => siteOf(getFormat(format)).folder)
       await rm(layout.live(codename), { force: true })

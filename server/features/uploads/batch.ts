@@ -89,7 +89,7 @@ function createBatch(deps: BatchDeps, { raw, who, viewer, query }: BatchInput) {
   async function admit(file: SpooledFile, { distribution, component }: Target): Promise<Changed> {
     let format: Format
     try {
-      format = recogniseActive(deps, file.head, file.filename)
+      format = recogniseActive(deps, { head: file.head, filename: file.filename, target: distribution })
     } catch (error) {
       await file.discard()
       throw error
@@ -131,7 +131,8 @@ function createBatch(deps: BatchDeps, { raw, who, viewer, query }: BatchInput) {
       limitBytes,
       filename,
       signal: raw.signal,
-      check: head => chooseTarget(offered, distribution.codename, recogniseActive(deps, head, filename)),
+      check: head =>
+        chooseTarget(offered, distribution.codename, recogniseActive(deps, { head, filename, target: distribution })),
     })
   }
 

@@ -2,7 +2,7 @@ import type { Changed } from '../../catalog/change.ts'
 import type { Handlers, RawRequest, StreamEvent } from '../../core/contract.ts'
 import { WithStatus } from '../../core/contract.ts'
 import { needScope, type Principal } from '../../core/access.ts'
-import type { Repositories } from '../../core/repository.ts'
+import { isRegistry, type Distribution, type Repositories } from '../../core/repository.ts'
 import { fail, isRefusal } from '../../core/errors.ts'
 import { sha256, type FormatId } from '../../core/identity.ts'
 import { isKept } from '../../core/manifest.ts'
@@ -58,13 +58,22 @@ export function waitOf({ headers }: RawRequest): number {
   return /(^|,)\s*respond-async\s*(,|;|$)/i.test(headers.prefer?.toString() ?? '') ? 0 : INDEX_WAIT_MS
 }
 
-/** @throws unknown_format, format_not_active */
+/**
+ * The format of a file, by its first bytes; where it goes to a registry, that says it.
+ * @throws unknown_format, format_not_active
+ */
 export function recogniseActive(
   { formats, activeFormats, switchesFor }: Pick<UploadDeps, 'formats' | 'activeFormats' | 'switchesFor'>,
-  head: Uint8Array,
-  filename: string,
+  {
+    head,
+    filename,
+    target,
+  }: { readonly head: Uint8Array; readonly filename: string; readonly target?: Distribution | undefined },
 ): Format {
-  const format = recognise(head, filename, formats)
+  const own = target !== undefined && isRegistry(target) ? formats.find(({ id }) => id === target.format) : undefined
+  if (own !== undefined && !own.recognises(head))
+    fail('unknown_format', { filename: filename.slice(0, 200), formats: own.label })
+  const format = own ?? recognise(head, filename, formats)
   if (!activeFormats.has(format.id)) fail('format_not_active', { format: format.id, how: switchesFor(format.id) })
   return format
 }
@@ -92,13 +101,14 @@ function resolveOf(fields: Form['fields']): boolean | undefined {
 
 /** Asks for the import of what an admitted package lacks, where its sender or the settings want that. */
 async function importOf(
-  { settings, importMissing }: Pick<UploadDeps, 'settings' | 'importMissing'>,
+  { settings, importMissing, formats }: Pick<UploadDeps, 'settings' | 'importMissing' | 'formats'>,
   { outcome, manifest }: Changed,
   { resolve, raw, who }: Pick<Received, 'resolve'> & Pick<Asker, 'raw' | 'who'>,
 ): Promise<{ dependencies_import?: AskedImport }> {
   const { ref, state } = manifest
   const wanted = resolve ?? settings.now().import.resolve_uploads[ref.codename] === true
-  if (!wanted || outcome !== 'created' || !isKept(state)) return {}
+  const isOfRegistry = formats.some(({ id, registryClient }) => id === ref.format && registryClient !== undefined)
+  if (!wanted || outcome !== 'created' || !isKept(state) || isOfRegistry) return {}
   const asked = await importMissing(manifest, { name: who.name, ip: raw.clientIp, requestId: raw.requestId })
   return asked === undefined ? {} : { dependencies_import: asked }
 }
@@ -115,8 +125,11 @@ async function receive(deps: UploadDeps, { raw, who, viewer }: Asker): Promise<R
     limitBytes,
     known: Object.keys(PACKAGE_FORM.properties),
     check: ({ head, filename, fields: sofar }) => {
-      const format = recogniseActive(deps, head, filename)
       const codename = sofar.get('distribution')?.trim() ?? ''
+      const target = offered.repositories.find(codename)
+      // the registry that says what it is may be named behind it
+      if (codename === '' && offered.repositories.registries().length > 0) return
+      const format = recogniseActive(deps, { head, filename, target })
       if (codename === '') return
       chooseTarget(offered, codename, format)
       needScope(who, codename)
@@ -144,7 +157,8 @@ function applied(
   { file, fields, headers }: Form & Pick<RawRequest, 'headers'>,
 ): Pick<Applicant, 'format' | 'distribution' | 'expectedSha256' | 'component'> {
   const codename = codenameIn(fields)
-  const format = recogniseActive(deps, file.head, file.filename)
+  const target = offered.repositories.find(codename)
+  const format = recogniseActive(deps, { head: file.head, filename: file.filename, target })
   const digest = (fields.get('sha256') ?? headers['x-checksum-sha256']?.toString() ?? '').trim().toLowerCase()
   const distribution = chooseTarget(offered, codename, format)
   const component = fields.get('component')?.trim() ?? ''

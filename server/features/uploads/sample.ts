@@ -24,7 +24,7 @@ export const sampleHandlers: Handlers<typeof samples, SampleDeps> = {
     const made = formats.find(one => one.id === id)?.sample?.()
     if (made === undefined) return fail('no_sample', { codename })
     const { filename, bytes } = made
-    const format = recogniseActive(deps, bytes.subarray(0, 512), filename)
+    const format = recogniseActive(deps, { head: bytes.subarray(0, 512), filename })
     const distribution = chooseTarget(offered, codename, format)
     const limitBytes = deps.settings.now().validation.max_upload_size_mb * 1024 * 1024
     const file = await deps.spool.receive(only(bytes), { filename, limitBytes, signal: raw.signal })

@@ -1,0 +1,237 @@
+import { Type } from '@sinclair/typebox'
+import { contract } from '../../core/contract.ts'
+import type { RegistrySetup } from '../../formats/registry-client.ts'
+
+/** A registry, with what it holds as far as the caller may see it. */
+export interface RegistryView {
+  readonly name: string
+  readonly format: string
+  readonly kind: string
+  readonly label: string
+  /** Below the server, with a slash at both ends: `/npm/ours/`. */
+  readonly path: string
+  /** As the caller would reach it: `https://repo.example/npm/ours`. */
+  readonly url: string
+  /** Reading it asks for a credential. */
+  readonly private: boolean
+  /** A retired registry is served but takes no packages. */
+  readonly retired: boolean
+  /** REPO_FORMAT lets its packages in. */
+  readonly active: boolean
+  /** Of a Maven registry: how many builds of a snapshot are kept; null: all. */
+  readonly snapshots_kept: number | null
+  readonly packages: number
+  readonly versions: number
+  /** Versions that clients do not get. */
+  readonly held: number
+  readonly bytes: number
+}
+
+/** One name of a registry. */
+export interface RegistryPackage {
+  readonly name: string
+  readonly versions: number
+  readonly published: number
+  readonly held: number
+  readonly bytes: number
+  readonly changed_at: string
+  /** Newest first, 100 at most; a format with a file for each platform has a row for each. */
+  readonly newest: readonly {
+    readonly version: string
+    readonly arch: string
+    readonly status: string
+    readonly bytes: number
+    readonly uploaded_by: string
+    readonly at: string
+  }[]
+  readonly tags: readonly { readonly tag: string; readonly version: string; readonly by: string; readonly at: string }[]
+}
+
+export interface RegistrySetups {
+  readonly name: string
+  readonly format: string
+  readonly url: string
+  /** What stands in the lines where a token belongs. */
+  readonly token_place: string
+  readonly clients: readonly RegistrySetup[]
+}
+
+const Text = Type.String()
+const OrNull = (schema: ReturnType<typeof Type.Integer>) => Type.Union([schema, Type.Null()])
+const Name = Type.Object({ name: Type.String({ minLength: 1, maxLength: 80 }) })
+const Count = Type.Integer({ minimum: 0 })
+const Label = Type.Optional(Type.String({ minLength: 1, maxLength: 200 }))
+const SnapshotsKept = Type.Optional(OrNull(Type.Integer({ minimum: 1, maximum: 10_000 })))
+
+const View = Type.Unsafe<RegistryView>(
+  Type.Object({
+    name: Text,
+    format: Text,
+    kind: Text,
+    label: Text,
+    path: Text,
+    url: Text,
+    private: Type.Boolean(),
+    retired: Type.Boolean(),
+    active: Type.Boolean(),
+    snapshots_kept: OrNull(Type.Integer()),
+    packages: Count,
+    versions: Count,
+    held: Count,
+    bytes: Count,
+  }),
+)
+
+const Setup = Type.Unsafe<RegistrySetups>(
+  Type.Object({
+    name: Text,
+    format: Text,
+    url: Text,
+    token_place: Text,
+    clients: Type.Array(
+      Type.Object({
+        client: Text,
+        files: Type.Array(Type.Object({ path: Text, content: Text, secret: Type.Optional(Type.Literal(true)) })),
+        setup: Type.Array(Text),
+        install: Text,
+        publish: Type.Optional(Text),
+        notes: Type.Array(Text),
+      }),
+    ),
+  }),
+)
+
+const TagSchema = Type.Object({ tag: Text, version: Text, by: Text, at: Text })
+const Packages = Type.Unsafe<{
+  readonly name: string
+  readonly total: number
+  readonly page: number
+  readonly per_page: number
+  readonly packages: readonly RegistryPackage[]
+}>(
+  Type.Object({
+    name: Text,
+    total: Count,
+    page: Count,
+    per_page: Count,
+    packages: Type.Array(
+      Type.Object({
+        name: Text,
+        versions: Count,
+        published: Count,
+        held: Count,
+        bytes: Count,
+        changed_at: Text,
+        newest: Type.Array(
+          Type.Object({ version: Text, arch: Text, status: Text, bytes: Count, uploaded_by: Text, at: Text }),
+        ),
+        tags: Type.Array(TagSchema),
+      }),
+    ),
+  }),
+)
+
+const PACKAGE_TAG = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 80 }),
+  package: Type.String({ minLength: 1, maxLength: 400 }),
+  tag: Type.String({ minLength: 1, maxLength: 128 }),
+})
+const limit = { bucket: 'registries', perMinute: 30 }
+
+/** Registries: repositories whose clients ask for each name. */
+export const registries = contract({
+  'GET /registries/': {
+    summary: 'Lists the registries that the caller may see, with what they hold.',
+    access: 'any',
+    reply: Type.Object({ registries: Type.Array(View) }),
+  },
+  'POST /registries/': {
+    summary: 'Makes a registry for packages of one format.',
+    details:
+      'Its `name` is part of its addresses and shares the names with distributions. Who may see it is set by `/access/distributions/{name}`, how many versions stay by `/distributions/{name}/retention`.',
+    leader: true,
+    access: 'admin',
+    limit,
+    body: Type.Object(
+      {
+        name: Type.String({ minLength: 1, maxLength: 80 }),
+        format: Type.String({ minLength: 1, maxLength: 40 }),
+        label: Label,
+        snapshots_kept: SnapshotsKept,
+      },
+      { additionalProperties: false },
+    ),
+    reply: View,
+    status: 201,
+    fails: ['bad_registry', 'distribution_exists'],
+  },
+  'GET /registries/{name}': {
+    summary: 'Shows one registry.',
+    access: 'any',
+    params: Name,
+    reply: View,
+    fails: ['registry_not_found'],
+  },
+  'PATCH /registries/{name}': {
+    summary: 'Changes the label of a registry, retires it, or lets it take packages again.',
+    leader: true,
+    access: 'admin',
+    limit,
+    params: Name,
+    body: Type.Object(
+      { label: Label, retired: Type.Optional(Type.Boolean()), snapshots_kept: SnapshotsKept },
+      { additionalProperties: false },
+    ),
+    reply: View,
+    fails: ['registry_not_found', 'bad_registry'],
+  },
+  'DELETE /registries/{name}': {
+    summary: 'Removes a registry that has no versions.',
+    leader: true,
+    access: 'admin',
+    limit,
+    params: Name,
+    reply: 'none',
+    status: 204,
+    fails: ['registry_not_found', 'registry_in_use'],
+  },
+  'GET /registries/{name}/setup': {
+    summary: 'Shows how each client is set up for a registry.',
+    access: 'any',
+    params: Name,
+    reply: Setup,
+    fails: ['registry_not_found'],
+  },
+  'GET /registries/{name}/packages': {
+    summary: 'Lists the names in a registry with their versions, states, sizes and tags.',
+    access: 'any',
+    params: Name,
+    query: Type.Object({
+      q: Type.Optional(Type.String({ maxLength: 200 })),
+      page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+      per_page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+    }),
+    reply: Packages,
+    fails: ['registry_not_found'],
+  },
+  'PUT /registries/{name}/packages/{package}/tags/{tag}': {
+    summary: 'Sets or moves a tag of a package to a version that clients get.',
+    access: 'uploader+',
+    scoped: 'distribution',
+    limit,
+    params: PACKAGE_TAG,
+    body: Type.Object({ version: Type.String({ minLength: 1, maxLength: 400 }) }, { additionalProperties: false }),
+    reply: TagSchema,
+    fails: ['registry_not_found', 'version_not_found', 'bad_registry', 'tag_needs_served', 'outside_distribution'],
+  },
+  'DELETE /registries/{name}/packages/{package}/tags/{tag}': {
+    summary: 'Removes a tag. Its version stays.',
+    access: 'uploader+',
+    scoped: 'distribution',
+    limit,
+    params: PACKAGE_TAG,
+    reply: 'none',
+    status: 204,
+    fails: ['registry_not_found', 'tag_not_found', 'outside_distribution'],
+  },
+})

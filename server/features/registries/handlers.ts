@@ -1,0 +1,196 @@
+import type { Catalog } from '../../catalog/catalog.ts'
+import {
+  countNamesOf,
+  listNamesOf,
+  listShortVersions,
+  sumRegistries,
+  type RegistrySums,
+} from '../../catalog/queries/registry.ts'
+import { listTagsOf } from '../../catalog/queries/tags.ts'
+import { needScope } from '../../core/access.ts'
+import { TOKEN_PLACE, type ClientFacts } from '../../core/client-setup.ts'
+import type { Handlers, RawRequest } from '../../core/contract.ts'
+import { fail } from '../../core/errors.ts'
+import type { FormatId } from '../../core/identity.ts'
+import { isServed } from '../../core/manifest.ts'
+import type { Distribution, Repositories } from '../../core/repository.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import type { Format } from '../../formats/format.ts'
+import { registryFacts, type RegistryClient } from '../../formats/registry-client.ts'
+import { remove, save, type By, type ChangeDeps } from './changes.ts'
+import type { RegistryView, registries } from './contract.ts'
+import { changedRegistry, newRegistry } from './definition.ts'
+
+export interface RegistryRouteDeps extends ChangeDeps {
+  readonly formats: readonly Format[]
+  readonly activeFormats: ReadonlySet<FormatId>
+  readonly catalog: Pick<Catalog, 'change' | 'tags'>
+  /** The facts that the set-up lines depend on, for this caller. */
+  readonly clientFacts: (raw: RawRequest) => Promise<ClientFacts>
+}
+
+/** Characters that no client has to encode; the rules of a format are its own. Source: OCI distribution 1.1, tags. */
+const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/
+const MOST_VERSIONS = 100
+
+/** @throws registry_not_found */
+function needRegistry(repositories: Pick<Repositories, 'seenBy'>, viewer: Viewer, name: string): Distribution {
+  const one = repositories.seenBy(viewer).find(name)
+  return one?.kind === 'registry' ? one : fail('registry_not_found', { name: name.slice(0, 80) })
+}
+
+function clientOf({ formats }: Pick<RegistryRouteDeps, 'formats'>, { format }: Distribution): RegistryClient {
+  const client = formats.find(({ id }) => id === format)?.registryClient
+  if (client === undefined) throw new Error(`this build has no registries of the format ${format}`)
+  return client
+}
+
+function viewOf(
+  deps: Pick<RegistryRouteDeps, 'formats' | 'activeFormats'>,
+  one: Distribution,
+  { sums, facts }: { readonly sums: RegistrySums | undefined; readonly facts: ClientFacts },
+): RegistryView {
+  const client = clientOf(deps, one)
+  const { address, needsToken } = registryFacts(client, one, facts)
+  return {
+    name: one.codename,
+    format: one.format,
+    kind: one.registry?.kind ?? 'hosted',
+    label: one.label,
+    path: `/${client.root}/${one.codename}/`,
+    url: address,
+    private: needsToken,
+    retired: one.state === 'retired',
+    active: deps.activeFormats.has(one.format),
+    snapshots_kept: one.registry?.snapshotsKept ?? null,
+    packages: sums?.names ?? 0,
+    versions: sums?.versions ?? 0,
+    held: sums?.held ?? 0,
+    bytes: sums?.size ?? 0,
+  }
+}
+
+async function viewsOf(
+  deps: RegistryRouteDeps,
+  all: readonly Distribution[],
+  { viewer, raw }: { readonly viewer: Viewer; readonly raw: RawRequest },
+): Promise<RegistryView[]> {
+  const facts = await deps.clientFacts(raw)
+  const rows = await sumRegistries(
+    deps.db,
+    viewer,
+    all.map(({ codename }) => codename),
+  )
+  const sums = new Map(rows.map(row => [row.codename, row]))
+  // a build that lost a format shows the others
+  const known = all.filter(({ format }) => deps.formats.some(one => one.id === format && one.registryClient))
+  return known.map(one => viewOf(deps, one, { sums: sums.get(one.codename), facts }))
+}
+
+async function viewNow(
+  deps: RegistryRouteDeps,
+  one: Distribution,
+  caller: { readonly viewer: Viewer; readonly raw: RawRequest },
+): Promise<RegistryView> {
+  const [view] = await viewsOf(deps, [one], caller)
+  return view ?? fail('registry_not_found', { name: one.codename })
+}
+
+const inTurn = <T>({ lock }: ChangeDeps, work: () => Promise<T>): Promise<T> => lock.run('registries', work)
+const byOf = ({ who, raw }: { readonly who: { readonly name: string }; readonly raw: RawRequest }): By => ({
+  name: who.name,
+  ip: raw.clientIp,
+})
+
+export const registryHandlers: Handlers<typeof registries, RegistryRouteDeps> = {
+  'GET /registries/': async (deps, { viewer, raw }) => ({
+    registries: await viewsOf(deps, deps.repositories.seenBy(viewer).registries(), { viewer, raw }),
+  }),
+  'POST /registries/': (deps, { body, viewer, who, raw }) =>
+    inTurn(deps, async () => {
+      const one = newRegistry(body, deps)
+      await save(deps, one, { by: byOf({ who, raw }), kind: 'added' })
+      return viewNow(deps, one, { viewer, raw })
+    }),
+  'GET /registries/{name}': (deps, { params, viewer, raw }) =>
+    viewNow(deps, needRegistry(deps.repositories, viewer, params.name), { viewer, raw }),
+  'PATCH /registries/{name}': (deps, { params, body, viewer, who, raw }) =>
+    inTurn(deps, async () => {
+      const after = changedRegistry(needRegistry(deps.repositories, viewer, params.name), body)
+      await save(deps, after, { by: byOf({ who, raw }), kind: 'changed' })
+      return viewNow(deps, after, { viewer, raw })
+    }),
+  'DELETE /registries/{name}': (deps, { params, viewer, who, raw }) =>
+    inTurn(deps, () => remove(deps, needRegistry(deps.repositories, viewer, params.name), byOf({ who, raw }))),
+  'GET /registries/{name}/setup': async (deps, { params, viewer, raw }) => {
+    const one = needRegistry(deps.repositories, viewer, params.name)
+    const client = clientOf(deps, one)
+    const facts = registryFacts(client, one, await deps.clientFacts(raw))
+    return {
+      name: one.codename,
+      format: one.format,
+      url: facts.address,
+      token_place: TOKEN_PLACE,
+      clients: client.setups(one, facts),
+    }
+  },
+  'GET /registries/{name}/packages': async ({ db, repositories }, { params, query, viewer }) => {
+    const { codename, format } = needRegistry(repositories, viewer, params.name)
+    const { q, page = 1, per_page: perPage = 50 } = query
+    const filter = { codename, format, q: q === '' ? undefined : q }
+    const rows = await listNamesOf(db, viewer, filter, { skip: (page - 1) * perPage, most: perPage })
+    const names = rows.map(({ name }) => name)
+    const [versions, tags] = [
+      await listShortVersions(db, viewer, { codename, format, names, most: MOST_VERSIONS }),
+      await listTagsOf(db, viewer, { codename, format, names }),
+    ]
+    return {
+      name: codename,
+      total: await countNamesOf(db, viewer, filter),
+      page,
+      per_page: perPage,
+      packages: rows.map(({ size, changed_at: changedAt, ...row }) => ({
+        ...row,
+        bytes: size,
+        changed_at: changedAt.toISOString(),
+        newest: versions
+          .filter(({ name }) => name === row.name)
+          .map(({ name: _, state, size: bytes, at, ...one }) => ({
+            ...one,
+            status: state,
+            bytes,
+            at: at.toISOString(),
+          })),
+        tags: tags.filter(({ name }) => name === row.name).map(({ name: _, ...tag }) => tag),
+      })),
+    }
+  },
+  'PUT /registries/{name}/packages/{package}/tags/{tag}': async (deps, { params, body, viewer, who, raw }) => {
+    const { codename, format } = needRegistry(deps.repositories, viewer, params.name)
+    needScope(who, codename)
+    const { package: name, tag } = params
+    const { version } = body
+    if (!TAG.test(tag))
+      fail('bad_registry', {
+        field: 'tag',
+        why: 'letters, digits, "_", "." and "-" are allowed, and no dot or hyphen first',
+      })
+    const of = { codename, format, name }
+    const known = await listShortVersions(deps.db, viewer, { codename, format, names: [name], version, most: 1 })
+    const [found] = known
+    if (found === undefined) return fail('version_not_found', { name, version })
+    if (!isServed(found.state)) fail('tag_needs_served', { tag, name, version, state: found.state })
+    await deps.catalog.change({ kind: 'tag', of, tag, version }, { name: who.name, ip: raw.clientIp })
+    const set = (await deps.catalog.tags(viewer, of)).find(one => one.tag === tag)
+    return set ?? fail('version_not_found', { name, version })
+  },
+  'DELETE /registries/{name}/packages/{package}/tags/{tag}': async (deps, { params, viewer, who, raw }) => {
+    const { codename, format } = needRegistry(deps.repositories, viewer, params.name)
+    needScope(who, codename)
+    const { package: name, tag } = params
+    await deps.catalog.change(
+      { kind: 'tag', of: { codename, format, name }, tag },
+      { name: who.name, ip: raw.clientIp },
+    )
+  },
+}

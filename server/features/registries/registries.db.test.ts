@@ -1,0 +1,271 @@
+import { readFile } from 'node:fs/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
+import { createRebuild } from '../../catalog/rebuild.ts'
+import { listHolders, listNamesOf, listVersionsOf } from '../../catalog/queries/registry.ts'
+import type { Principal, Scope } from '../../core/access.ts'
+import { DEFAULT_DISTRIBUTIONS } from '../../core/default-distributions.ts'
+import type { Codename } from '../../core/identity.ts'
+import { createRepositories, type Repositories } from '../../core/repository.ts'
+import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
+import { createDefinitions } from '../../files/definitions.ts'
+import type { Format } from '../../formats/format.ts'
+import { getFormat } from '../../formats/index.ts'
+import { createKeyedLock } from '../../lib/keyed-lock.ts'
+import { registryHandlers, type RegistryRouteDeps } from './handlers.ts'
+
+/** A format of the catalogue, as if its repositories were registries. */
+const tiny: Format = {
+  ...getFormat('deb'),
+  registryClient: {
+    root: 'tiny',
+    setups: (_, { address, needsToken }) => [
+      {
+        client: 'tiny',
+        files: [],
+        setup: [`tiny add ${address}`],
+        install: 'tiny PACKAGE',
+        notes: [String(needsToken)],
+      },
+    ],
+  },
+}
+
+let stock: Stock
+let repositories: Repositories
+let deps: RegistryRouteDeps
+beforeEach(async () => {
+  repositories = createRepositories(DEFAULT_DISTRIBUTIONS)
+  stock = await createStock({ trees: () => false, repositories })
+  const { db, audit, outbox, clock, catalog, layout } = stock
+  deps = {
+    ...{ db, audit, outbox, clock, catalog, repositories },
+    definitions: createDefinitions(db, layout),
+    lock: createKeyedLock(),
+    formats: [tiny],
+    activeFormats: new Set(['deb']),
+    clientFacts: async () => ({ url: 'https://repo.example', privateTrees: new Set(['shut']) }),
+  }
+})
+afterEach(() => stock.close())
+
+interface Ask {
+  readonly params?: Record<string, string>
+  readonly query?: Record<string, unknown>
+  readonly body?: Record<string, unknown>
+  readonly viewer?: Viewer
+  readonly scope?: Scope
+}
+async function call(key: keyof typeof registryHandlers, ask: Ask = {}): Promise<unknown> {
+  const { params = {}, query = {}, body = {}, viewer = ALL_SEEING, scope } = ask
+  const who: Principal = { kind: 'token', name: 'ada', role: 'admin', credential: 'x', ...(scope && { scope }) }
+  const raw = { clientIp: '192.0.2.1' }
+  return (registryHandlers[key] as (deps: RegistryRouteDeps, input: unknown) => unknown)(deps, {
+    ...{ params, query, body, viewer, who, raw },
+  })
+}
+const refusal = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => 'taken',
+    (error: unknown) => (error as { code?: unknown }).code ?? error,
+  )
+const make = (name: string, more: Record<string, unknown> = {}): Promise<unknown> =>
+  call('POST /registries/', { body: { name, format: 'deb', ...more } })
+const put = (more: Parameters<Stock['put']>[0] = {}) => stock.put({ codename: 'ours', arch: 'any', ...more })
+
+const EMPTY = { packages: 0, versions: 0, held: 0, bytes: 0 }
+const OURS = {
+  ...{ name: 'ours', format: 'deb', kind: 'hosted', label: 'ours', path: '/tiny/ours/' },
+  ...{ url: 'https://repo.example/tiny/ours', private: false, retired: false, active: true, snapshots_kept: null },
+}
+
+describe('a registry', () => {
+  test('is made, is found again after a start, and is no distribution', async () => {
+    expect(await make('ours')).toEqual({ ...OURS, ...EMPTY })
+    expect(repositories.need('ours')).toMatchObject({ kind: 'registry', registry: { kind: 'hosted' }, archs: [] })
+    expect(repositories.trees.find('ours')).toBeUndefined()
+    const again = await createDefinitions(stock.db, stock.layout).load()
+    expect(again).toEqual([JSON.parse(JSON.stringify(repositories.need('ours')))])
+    expect(JSON.parse(await readFile(stock.layout.distributionsFile, 'utf8'))).toEqual(again)
+    expect(stock.published).toEqual([])
+  })
+  test('comes back from its file when the database is lost', async () => {
+    await make('ours', { label: 'Ours' })
+    await stock.outbox.drain()
+    await stock.db.query('delete from distribution_definition')
+    await stock.db.query(`delete from outbox where key like 'distribution:%'`)
+    expect(await createDefinitions(stock.db, stock.layout).load()).toMatchObject([
+      { codename: 'ours', kind: 'registry' },
+    ])
+  })
+  const refused: readonly (readonly [string, Record<string, unknown>, string])[] = [
+    ['jammy', {}, 'distribution_exists'],
+    ['ours', {}, 'distribution_exists'],
+    ['tiny', {}, 'bad_registry'],
+    ['token', {}, 'bad_registry'],
+    ['pool', {}, 'bad_registry'],
+    ['Ours', {}, 'bad_registry'],
+    ['a..b', {}, 'bad_registry'],
+    ['other', { format: 'rpm' }, 'bad_registry'],
+    ['other', { format: 'none' }, 'bad_registry'],
+    ['other', { label: 'a\u202eb' }, 'bad_registry'],
+    ['other', { snapshots_kept: 3 }, 'bad_registry'],
+  ]
+  test.each(refused)('%s %j is refused: %s', async (name, more, code) => {
+    await make('ours')
+    expect(await refusal(make(name, more))).toBe(code)
+    expect(repositories.registries()).toHaveLength(1)
+  })
+  test('of two that are made at once under one name, one is', async () => {
+    const codes = await Promise.all([refusal(make('ours')), refusal(make('ours'))])
+    expect(codes.toSorted()).toEqual(['distribution_exists', 'taken'])
+  })
+  test('is changed, and takes nothing while it is retired', async () => {
+    await make('ours')
+    const changed = await call('PATCH /registries/{name}', {
+      params: { name: 'ours' },
+      body: { label: 'Ours', retired: true },
+    })
+    expect(changed).toMatchObject({ label: 'Ours', retired: true })
+    expect(await call('PATCH /registries/{name}', { params: { name: 'ours' }, body: {} })).toEqual(changed)
+    expect(await refusal(call('PATCH /registries/{name}', { params: { name: 'jammy' }, body: {} }))).toBe(
+      'registry_not_found',
+    )
+  })
+  test('is removed only when it is empty, and never a distribution', async () => {
+    await make('ours')
+    const { manifest } = await put({ state: 'rejected' })
+    const remove = (name: string) => refusal(call('DELETE /registries/{name}', { params: { name } }))
+    expect([await remove('ours'), await remove('jammy')]).toEqual(['registry_in_use', 'registry_not_found'])
+    await stock.catalog.change({ kind: 'delete', ref: manifest.ref, why: '' }, { name: 'ada' })
+    expect([await remove('ours'), repositories.find('ours')]).toEqual(['taken', undefined])
+  })
+  test('that is hidden is not there', async () => {
+    await make('ours')
+    const viewer = { hidden: ['ours'] }
+    expect(await call('GET /registries/', { viewer })).toEqual({ registries: [] })
+    for (const key of [
+      'GET /registries/{name}',
+      'GET /registries/{name}/setup',
+      'GET /registries/{name}/packages',
+    ] as const)
+      expect(await refusal(call(key, { params: { name: 'ours' }, viewer }))).toBe('registry_not_found')
+  })
+  test('says how its clients are set up', async () => {
+    await make('shut')
+    expect(await call('GET /registries/{name}/setup', { params: { name: 'shut' } })).toMatchObject({
+      ...{ name: 'shut', url: 'https://repo.example/tiny/shut', token_place: 'YOUR_TOKEN' },
+      clients: [{ setup: ['tiny add https://repo.example/tiny/shut'], notes: ['true'] }],
+    })
+  })
+  test('each change is a line of the audit log', async () => {
+    await make('ours')
+    await call('PATCH /registries/{name}', { params: { name: 'ours' }, body: { label: 'Ours' } })
+    await call('DELETE /registries/{name}', { params: { name: 'ours' } })
+    await stock.outbox.drain()
+    const { items } = await stock.audit.search(ALL_SEEING, { page: 1, perPage: 10 })
+    expect(items.map(({ user, distribution, detail }) => [user, distribution, detail])).toEqual([
+      ['ada', 'ours', 'Removed the registry of the format deb.'],
+      ['ada', 'ours', 'Ours: it takes packages.'],
+      ['ada', 'ours', 'Made a registry of the format deb.'],
+    ])
+  })
+})
+
+describe('what it holds', () => {
+  beforeEach(async () => {
+    await make('ours')
+    for (const version of ['1.9', '1.10', '1.2']) await put({ name: '@s/n', version, bytes: `n ${version}` })
+    await put({ name: '@s/n', version: '2.0', state: 'pending_review', bytes: '123', others: { 'n.sig': '45' } })
+    await put({ name: 'other', bytes: 'other' })
+    await stock.put({ name: 'elsewhere' })
+  })
+
+  test('names with versions newest first, states, sizes and tags', async () => {
+    const params = { name: 'ours', package: '@s/n', tag: 'latest' }
+    const key = 'PUT /registries/{name}/packages/{package}/tags/{tag}'
+    expect(await call(key, { params, body: { version: '1.10' } })).toMatchObject({
+      tag: 'latest',
+      version: '1.10',
+      by: 'ada',
+    })
+    const page = (query: Record<string, unknown>) =>
+      call('GET /registries/{name}/packages', { params: { name: 'ours' }, query })
+    expect(await page({})).toMatchObject({
+      ...{ name: 'ours', total: 2, page: 1, per_page: 50 },
+      packages: [
+        {
+          ...{ name: '@s/n', versions: 4, published: 3, held: 1 },
+          newest: [
+            { version: '2.0', arch: 'any', status: 'pending_review', bytes: 5 },
+            { version: '1.10', status: 'published' },
+            { version: '1.9' },
+            { version: '1.2' },
+          ],
+          tags: [{ tag: 'latest', version: '1.10' }],
+        },
+        { name: 'other', versions: 1, bytes: 5, tags: [] },
+      ],
+    })
+    expect(await page({ per_page: 1, page: 2 })).toMatchObject({ total: 2, packages: [{ name: 'other' }] })
+    expect(await page({ q: 'S/N' })).toMatchObject({ total: 1, packages: [{ name: '@s/n' }] })
+    expect(await call('GET /registries/{name}', { params: { name: 'ours' } })).toMatchObject({
+      ...{ packages: 2, versions: 5, held: 1 },
+    })
+  })
+
+  test('a tag names what clients get, and only that', async () => {
+    const set = (version: string, more: Ask = {}, tag = 'next') =>
+      refusal(
+        call('PUT /registries/{name}/packages/{package}/tags/{tag}', {
+          params: { name: 'ours', package: '@s/n', tag },
+          body: { version },
+          ...more,
+        }),
+      )
+    const only = (codename: string): Ask => ({ scope: { uploadOnly: false, distributions: [codename] } })
+    expect([await set('2.0'), await set('9'), await set('1.9', {}, '-x')]).toEqual([
+      ...['tag_needs_served', 'version_not_found', 'bad_registry'],
+    ])
+    expect([await set('1.9', only('jammy')), await set('1.9', only('ours'))]).toEqual(['outside_distribution', 'taken'])
+    const drop = (): Promise<unknown> =>
+      refusal(
+        call('DELETE /registries/{name}/packages/{package}/tags/{tag}', {
+          params: { name: 'ours', package: '@s/n', tag: 'next' },
+        }),
+      )
+    expect([await drop(), await drop()]).toEqual(['taken', 'tag_not_found'])
+  })
+
+  test('protocols read every version of a name, oldest first, and who has a file', async () => {
+    const of = { format: 'deb', codename: 'ours' as Codename }
+    const versions = await listVersionsOf(stock.db, ALL_SEEING, { ...of, name: '@s/n' })
+    expect(versions.map(({ ref, state }) => [ref.version, state])).toEqual([
+      ...[
+        ['1.2', 'published'],
+        ['1.9', 'published'],
+        ['1.10', 'published'],
+        ['2.0', 'pending_review'],
+      ],
+    ])
+    const sha256 = versions[3]?.files[1]?.blob.sha256
+    if (sha256 === undefined) throw new Error('no second file')
+    const holders = await listHolders(stock.db, ALL_SEEING, { ...of, sha256 })
+    expect(holders.map(({ ref }) => ref.version)).toEqual(['2.0'])
+    const names = await listNamesOf(stock.db, ALL_SEEING, { ...of, states: ['published'] }, { after: '@s/n', most: 9 })
+    expect(names).toMatchObject([{ name: 'other', versions: 1 }])
+    expect(await listVersionsOf(stock.db, { hidden: ['ours'] }, { ...of, name: '@s/n' })).toEqual([])
+  })
+
+  test('it is the same after the database was made again from the manifests', async () => {
+    const params = { name: 'ours', package: '@s/n', tag: 'latest' }
+    await call('PUT /registries/{name}/packages/{package}/tags/{tag}', { params, body: { version: '1.9' } })
+    const ask = () => call('GET /registries/{name}/packages', { params: { name: 'ours' }, query: {} })
+    const before = await ask()
+    await stock.outbox.drain()
+    for (const table of ['tag', 'package', 'artifact']) await stock.db.query(`delete from ${table}`)
+    await createRebuild({ ...stock, hasTree: () => false })(ALL_SEEING, () => undefined)
+    expect(await ask()).toEqual(before)
+    expect(stock.published).toEqual([])
+  })
+})

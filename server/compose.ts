@@ -2,7 +2,7 @@ import { composeCatalog } from './catalog/compose.ts'
 import { countSigned } from './catalog/queries/signed-by.ts'
 import { createClientFacts } from './compose/client-facts.ts'
 import { composeDirectory } from './compose/directory.ts'
-import { layFoundation, named, type Foundation } from './compose/foundation.ts'
+import { layFoundation, named, ofTrees, type Foundation } from './compose/foundation.ts'
 import { createService } from './compose/lifecycle.ts'
 import { openLogs } from './compose/logs.ts'
 import type { ComposeOptions, Service } from './compose/service.ts'
@@ -85,9 +85,6 @@ import type { EngineStatus } from './scanners/scanner.ts'
 import type { Scanners } from './scanners/index.ts'
 import { createOutlived } from './signing/signed-by-retired-keys.ts'
 import { composeVulnDb } from './vulndb/compose.ts'
-
-/** What a part needs that is about signed trees: no registry is there for it. */
-const ofTrees = (base: Foundation): Foundation => ({ ...base, repositories: base.repositories.trees })
 
 /** What is done with packages, whoever asks: from outgoing messages to review. */
 async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanners>) {
@@ -386,12 +383,7 @@ export async function compose(
     // a web server that serves the trees has its own list, also of what it asks this service for
     treeLines: { write: line => base.settings.now().downloads.access_log === '' && logs.trees.write(line) },
     ...access.rules,
-    registries: {
-      protocols: verbs.registries.protocols,
-      address: base.address,
-      hiddenFrom: access.rules.hiddenFrom,
-      layout: base.layout,
-    },
+    registries: { ...base, ...access.rules, protocols: verbs.registries.protocols },
     routes: features.flatMap(({ routes }) => routes),
     authenticate: auth.authenticate,
     enterprise: base.licensing.allowed,

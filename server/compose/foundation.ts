@@ -205,3 +205,6 @@ export type Foundation = Awaited<ReturnType<typeof layFoundation>>
 
 /** The foundation with a log of its own: its lines carry the name of the part. */
 export const named = (base: Foundation, component: string): Foundation => ({ ...base, log: base.log.of(component) })
+
+/** What a part needs that is about signed trees: no registry is there for it. */
+export const ofTrees = (base: Foundation): Foundation => ({ ...base, repositories: base.repositories.trees })

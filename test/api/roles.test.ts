@@ -418,6 +418,8 @@ const BY_DISTRIBUTION = new Set([
   'POST /distributions/migrate',
   'POST /bundles',
   'POST /bundles/import',
+  'PUT /registries/{name}/packages/{package}/tags/{tag}',
+  'DELETE /registries/{name}/packages/{package}/tags/{tag}',
 ])
 
 /** What people and machines do to be read of: it goes on while a licence that has ended is renewed. */

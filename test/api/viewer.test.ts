@@ -509,6 +509,12 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
     justification: 'Nobody kept this selection.',
     selection: 'none',
   }),
+  'PUT /registries/{name}/packages/{package}/tags/{tag}': everywhere(one =>
+    at(`/registries/${one}/packages/open/tags/latest`, { version: '1.0' }),
+  ),
+  'DELETE /registries/{name}/packages/{package}/tags/{tag}': everywhere(one =>
+    at(`/registries/${one}/packages/open/tags/latest`),
+  ),
   'POST /upload/': UPLOADS('/upload/'),
   'POST /upload/batch': UPLOADS('/upload/batch'),
   'POST /upload/stream': UPLOADS('/upload/stream'),

@@ -4,6 +4,7 @@ import { delimiter, join } from 'node:path'
 
 /** Debian package → the program of it that tests run. `.ci/packages` names the same packages. */
 const PROGRAMS = {
+  'skopeo': 'skopeo',
   'age': 'age',
   'apt': 'apt-get',
   'appstream': 'appstreamcli',

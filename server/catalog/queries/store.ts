@@ -197,6 +197,12 @@ async function isBlobAwaited(db: Queryable, sha256: string): Promise<boolean> {
   return (await db.first('select 1 from registry_blob where sha256 = $1 limit 1', [sha256])) !== undefined
 }
 
+/** The digests of all blobs that registries were given. */
+export async function listAwaitedBlobs(db: Queryable): Promise<ReadonlySet<string>> {
+  const rows = await db.query<{ sha256: string }>('select distinct sha256 from registry_blob')
+  return new Set(rows.map(({ sha256 }) => sha256))
+}
+
 /** Whether any version has these bytes, or may have them soon. */
 export async function isBlobNeeded(db: Queryable, sha256: string): Promise<boolean> {
   const row = await db.first('select 1 from package_file where sha256 = $1 limit 1', [sha256])

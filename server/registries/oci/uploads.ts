@@ -51,6 +51,8 @@ export interface Uploads {
 /** What is here, as clients are told it. Source: distribution specification 1.1, "Pushing a blob in chunks". */
 export const rangeOf = (size: number): string => `0-${Math.max(0, size - 1)}`
 
+const sizeOf = async (path: string): Promise<number> => (await stat(path).catch(() => undefined))?.size ?? 0
+
 /** Makes the uploads of all repositories. */
 export function createUploads(deps: Pick<OciDeps, 'db' | 'spool' | 'layout' | 'settings' | 'clock'>): Uploads {
   const { db, spool, layout, settings, clock } = deps
@@ -59,8 +61,10 @@ export function createUploads(deps: Pick<OciDeps, 'db' | 'spool' | 'layout' | 's
 
   async function need(repository: Repository, id: string): Promise<UploadRow> {
     const row = /^[0-9a-f-]{36}$/.test(id) ? await findUpload(db, { ...repository, id }) : undefined
+    // a backup has the row, and not the file
+    const isWhole = row !== undefined && (row.size === 0 || (await sizeOf(fileOf(id))) >= row.size)
     return (
-      row ??
+      (isWhole ? row : undefined) ??
       refuseAs(
         404,
         'BLOB_UPLOAD_UNKNOWN',

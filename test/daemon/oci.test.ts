@@ -482,6 +482,24 @@ describe('held', () => {
   })
 })
 
+describe('quarantine', () => {
+  test('bytes that only refused versions have are given to nobody, also when they are sent again', async () => {
+    const [bad, again] = [client('bad'), client('again')]
+    const image = imageOf('bad')
+    expect((await bad.push(image, 'v1')).status).toBe(201)
+    const layer = image.layers[0] ?? Buffer.alloc(0)
+    const { status, text } = await daemon.call('POST', `/security/packages/bad/${image.digest}/quarantine`, {
+      token: admin,
+      body: { reason: 'It is not what it says.' },
+    })
+    expect(status, text).toBe(200)
+    expect((await bad.manifest('v1')).error).toMatchObject({ code: 'DENIED' })
+    expect((await bad.ask('GET', `${bad.base}/blobs/${sha256(layer)}`)).error.code).toBe('DENIED')
+    expect((await again.pushBlob(layer)).status).toBe(201)
+    expect((await again.ask('GET', `${again.base}/blobs/${sha256(layer)}`)).error.code).toBe('DENIED')
+  })
+})
+
 describe('a crash', () => {
   test('an upload goes on behind the last piece that came whole', async () => {
     const { base, ask } = client('crash')

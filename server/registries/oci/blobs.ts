@@ -100,6 +100,9 @@ export function createBlobRoutes(deps: OciDeps, uploads: Uploads) {
         `The versions of ${repository.name} that have this blob are not served: ${[...new Set(known.states)].join(', ')}. Ask for the manifest to read why.`,
       )
     const { sha256, size } = known.blob
+    // sent again, while only refused versions have it: it lies in quarantine
+    if (request.method === 'GET' && known.states.length === 0 && (await pool.has(sha256)) !== 'pool')
+      refuseAs(403, 'DENIED', 'These bytes belong to versions that were refused, and are given to nobody.')
     if (access === 'held') return { ...plain(200, { 'Docker-Content-Digest': digest, 'Content-Length': String(size) }) }
     return {
       status: 200,

@@ -46,7 +46,8 @@ async function judge(
     await spoolBytes(folder, 's.rpm', bytes),
     new AbortController().signal,
   )
-  const subject = { inspected: () => Promise.resolve(inspected) } as unknown as Subject // the step asks for no more
+  const distribution = { kind: 'distribution' }
+  const subject = { distribution, inspected: () => Promise.resolve(inspected) } as unknown as Subject
   return signatureStep(keyring, { check: () => Promise.reject(new Error('no .dsc here')) }).run(
     subject,
     new AbortController().signal,

@@ -24,7 +24,8 @@ const run = async (signature: Pick<RsaSignature, 'keyName'> & { readonly made: s
     signature: Buffer.from(signature.made),
     signed: () => Readable.from([Buffer.from('the control '), Buffer.from('member')]),
   }
-  const subject = { inspected: () => Promise.resolve({ signature: embedded }) } as unknown as Subject
+  const distribution = { kind: 'distribution' }
+  const subject = { distribution, inspected: async () => ({ signature: embedded }) } as unknown as Subject
   return signatureStep(
     { keys: () => Promise.resolve([]), signer: () => Promise.resolve(signer) },
     { check: () => Promise.reject(new Error('no .dsc here')) },

@@ -1,10 +1,11 @@
-import { receivedSha256, type Manifest } from '../core/manifest.ts'
+import type { Manifest } from '../core/manifest.ts'
 import { readPooled, type Pool } from '../files/pool.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
 import { NOTHING, type Contents } from './component.ts'
 import type { JavaNames } from './java/coordinates.ts'
 import { hasUnnamedJars, nameJars } from './java/late.ts'
 import { createKept } from './kept.ts'
+import { keyOfArriving, keyOfKept } from './key.ts'
 import { READERS_VERSION } from './readers.ts'
 import type { Read, ReadPackage } from './reading.ts'
 
@@ -64,18 +65,20 @@ export function createContents({ pool, reading, cpuSeconds, folder, version, jav
   return {
     read: async ({ known, ...what }, signal) =>
       named(
-        await keep(what.file.blob.sha256, () => (known === undefined ? reading(what, signal) : Promise.resolve(known))),
+        await keep(keyOfArriving(what.file), () =>
+          known === undefined ? reading(what, signal) : Promise.resolve(known),
+        ),
       ),
     async of({ ref, files, kind }, signal) {
       if (kind === 'source') return NOTHING
-      const contents = await keep(receivedSha256(files[0]), async () =>
+      const contents = await keep(keyOfKept(files), async () =>
         reading({ format: ref.format, file: await readPooled(pool, files) }, signal),
       )
       return named(contents)
     },
     async known({ files, kind }) {
       if (kind === 'source') return NOTHING
-      const known = await find(receivedSha256(files[0]))
+      const known = await find(keyOfKept(files))
       return known === undefined ? undefined : named(known)
     },
   }

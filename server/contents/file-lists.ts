@@ -1,9 +1,9 @@
-import { receivedSha256 } from '../core/manifest.ts'
 import { readPooled, type Pool } from '../files/pool.ts'
 import { getFormat } from '../formats/index.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
 import type { Carrier } from './contents.ts'
 import { listFiles, type FileList } from './file-list.ts'
+import { keyOfKept } from './key.ts'
 import { LIMITS } from './limits.ts'
 import { createRoom } from './room.ts'
 
@@ -45,7 +45,7 @@ export function createFileLists({ pool, incoming }: FileListsDeps): FileLists {
     of: ({ ref, files, kind }, signal) =>
       lock.run('one at a time', async () => {
         if (kind === 'source') return { files: new Map() }
-        const digest = receivedSha256(files[0])
+        const digest = keyOfKept(files)
         const known = kept.get(digest)?.list
         if (known !== undefined) return known
         const streams = getFormat(ref.format).inner(await readPooled(pool, files))

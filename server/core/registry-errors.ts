@@ -1,5 +1,8 @@
+import { MAVEN_ERRORS } from './maven-errors.ts'
+
 /** What is refused about registries. */
 export const REGISTRY_ERRORS = {
+  ...MAVEN_ERRORS,
   registry_not_found: [
     404,
     'There is no registry {name} here. An admin can make it; GET /api/v1/registries/ lists those there are.',

@@ -43,6 +43,7 @@ import { blobHolds } from './migrations/0042-blob-holds.ts'
 import { savedFilters } from './migrations/0043-saved-filters.ts'
 import { postureHistory } from './migrations/0044-posture-history.ts'
 import { machineHistory } from './migrations/0045-machine-history.ts'
+import { mavenDeploys } from './migrations/0048-maven-deploys.ts'
 import { packagePages } from './migrations/0046-package-pages.ts'
 import { registryBlobs } from './migrations/0047-registry-blobs.ts'
 
@@ -92,6 +93,7 @@ const MIGRATIONS: readonly Migration[] = [
   machineHistory,
   packagePages,
   registryBlobs,
+  mavenDeploys,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

@@ -31,6 +31,7 @@ import { relPath } from '../core/identity.ts'
  *         .imports/<digest>   packages of other repositories on their way here, also halves of them;
  *                             catalogue-<source>/ what is read of an index and not written yet
  *         .uploads/<id>   blobs that arrive at a registry in pieces
+ *         .deploys/<id>       files of a Maven version that come one by one (`registries/maven/`)
  *         .rebuilding     the database is being made again from the manifests; the next start goes on with it
  *
  * Served over HTTP, by `http/trees.ts` or nginx: what lies in `apt/`, `rpm/`, `apk/`, the files by digest, and
@@ -50,6 +51,8 @@ export interface Layout {
   readonly imports: string
   /** Blobs of registries that arrive in pieces, over several requests. */
   readonly uploads: string
+  /** Files of versions of Maven registries that are not whole yet, until they pass the gate. */
+  readonly deploys: string
   readonly audit: string
   readonly keyring: string
   readonly security: string
@@ -125,6 +128,7 @@ export function createLayout(root: string, folderOf: TreeFolder): Layout {
     incoming: at('incoming'),
     imports: at('.imports'),
     uploads: at('.uploads'),
+    deploys: at('.deploys'),
     audit: at('audit'),
     keyring: at('keyring'),
     security: at('security'),

@@ -3,6 +3,7 @@ import type { FormatId } from '../core/identity.ts'
 import type { Format } from './format.ts'
 import { apk } from './apk/index.ts'
 import { deb } from './deb/index.ts'
+import { maven } from './maven/index.ts'
 import { npm } from './npm/index.ts'
 import { oci } from './oci/index.ts'
 import { pypi } from './pypi/index.ts'
@@ -10,7 +11,7 @@ import { rpm } from './rpm/index.ts'
 import type { ClientSide, Site } from './site.ts'
 
 /** Every format there is. A new one is its folder and one line here. */
-export const FORMATS: readonly Format[] = [deb, rpm, apk, npm, pypi, oci]
+export const FORMATS: readonly Format[] = [deb, rpm, apk, npm, pypi, oci, maven]
 
 /** The values of REPO_FORMAT that switch on several formats. Source: the specification, 1. */
 const SEVERAL: ReadonlyMap<string, (format: Format) => boolean> = new Map([

@@ -1,5 +1,6 @@
 import type { Job } from '../core/feature.ts'
 import type { RegistryDeps } from './deps.ts'
+import { createMaven } from './maven/index.ts'
 import { createOciWithJobs } from './oci/with-jobs.ts'
 import type { OciDeps } from './oci/deps.ts'
 import { createNpm } from './npm/index.ts'
@@ -7,7 +8,7 @@ import type { RegistryProtocol } from './protocol.ts'
 import { createPypi } from './pypi/index.ts'
 
 /** Every protocol of this build. A new one is its folder and one line here. */
-const PROTOCOLS: readonly ((deps: RegistryDeps) => RegistryProtocol)[] = [createNpm, createPypi]
+const PROTOCOLS: readonly ((deps: RegistryDeps) => RegistryProtocol)[] = [createNpm, createPypi, createMaven]
 
 /** The protocols by which clients read and publish, over one catalogue, and what is done by the clock. */
 export function composeRegistries(deps: RegistryDeps & OciDeps): {
@@ -15,5 +16,6 @@ export function composeRegistries(deps: RegistryDeps & OciDeps): {
   readonly jobs: readonly Job[]
 } {
   const oci = createOciWithJobs(deps)
-  return { protocols: [...PROTOCOLS.map(create => create(deps)), oci.protocol], jobs: oci.jobs }
+  const others = PROTOCOLS.map(create => create(deps))
+  return { protocols: [...others, oci.protocol], jobs: [...others.flatMap(({ jobs = [] }) => jobs), ...oci.jobs] }
 }

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Principal } from '../core/access.ts'
+import type { Job } from '../core/feature.ts'
 import type { FormatId, Sha256 } from '../core/identity.ts'
 import type { Distribution } from '../core/repository.ts'
 import type { Viewer } from '../core/viewer.ts'
@@ -79,6 +80,8 @@ export interface Refusal {
 
 /** What the clients of one format speak. One for each, in `registries/<id>/`. */
 export interface RegistryProtocol {
+  /** What the clock starts: what clients began and did not end. */
+  readonly jobs?: readonly Job[]
   readonly format: FormatId
   /** The first segment of its addresses: `npm`, `pypi`, `maven`, `v2`. */
   readonly root: string

@@ -1,0 +1,55 @@
+import type { Manifest } from '../../core/manifest.ts'
+import { asciiLine, cutLine, reviewLink, whyHeld } from '../held.ts'
+import type { Refusal, RegistryAnswer, RegistryRequest } from '../protocol.ts'
+
+const TEXT = 'text/plain; charset=utf-8'
+
+/** What Maven, Gradle and sbt show is the text after the status; the body is for people who look. */
+export const refuse = ({ status, detail }: Refusal): RegistryAnswer => ({
+  status,
+  reason: cutLine(asciiLine(detail)),
+  type: TEXT,
+  headers: { 'Cache-Control': 'no-store' },
+  body: { kind: 'bytes', bytes: `${detail}\n` },
+})
+
+/**
+ * A version that is not served. Never 404: a client would go on to the next repository and fetch the name from there.
+ */
+export function held(
+  manifest: Manifest,
+  { console, method }: Pick<RegistryRequest, 'console' | 'method'>,
+): RegistryAnswer {
+  const { short, sentence } = whyHeld(manifest, reviewLink(console, manifest.ref))
+  return {
+    // a deploy was understood and nobody lacks a right: mvn says "transfer failed" and the reason
+    status: method === 'PUT' ? 422 : 403,
+    reason: short,
+    type: TEXT,
+    headers: { 'Cache-Control': 'no-store' },
+    body: { kind: 'bytes', bytes: `${sentence}\n` },
+  }
+}
+
+export const created: RegistryAnswer = { status: 201 }
+
+const TYPES: Readonly<Record<string, string>> = {
+  jar: 'application/java-archive',
+  war: 'application/java-archive',
+  ear: 'application/java-archive',
+  aar: 'application/java-archive',
+  pom: 'text/xml; charset=utf-8',
+  module: 'application/json; charset=utf-8',
+  asc: 'text/plain; charset=utf-8',
+}
+
+/** The type of a file by its extension. */
+export const typeOf = (extension: string): string =>
+  TYPES[extension.slice(extension.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
+
+export const text = (bytes: string): RegistryAnswer => ({
+  status: 200,
+  type: TEXT,
+  headers: { 'Cache-Control': 'no-cache' },
+  body: { kind: 'bytes', bytes },
+})

@@ -1,0 +1,44 @@
+import { fail } from '../../core/errors.ts'
+import type { Job } from '../../core/feature.ts'
+import { createKeyedLock } from '../../lib/keyed-lock.ts'
+import type { RegistryDeps } from '../deps.ts'
+import type { RegistryProtocol } from '../protocol.ts'
+import { refuse } from './answers.ts'
+import { createDeploys } from './deploys.ts'
+import { placeOf } from './place.ts'
+import { readFile, readMetadata } from './read.ts'
+import { createSettle } from './settle.ts'
+import { put, remove, type WriteDeps } from './write.ts'
+
+/** Every minute: what was deployed without its list of versions passes the gate. */
+const settleJob = (rested: () => Promise<void>): Job => ({
+  id: 'maven-deploys',
+  name: 'Maven versions that are whole',
+  when: () => '* * * * *',
+  run: rested,
+})
+
+/** What Maven, Gradle and sbt speak. Source: maven.apache.org/repositories, and requests of real clients. */
+export function createMaven(deps: RegistryDeps): RegistryProtocol {
+  const parts = { ...deps, lock: createKeyedLock(), deploys: createDeploys(deps) }
+  const settle = createSettle(parts)
+  const writing: WriteDeps = { ...parts, settle }
+  return {
+    format: 'maven',
+    root: 'maven',
+    jobs: [settleJob(settle.rested)],
+    challenge: () => 'Basic realm="Gatehouse", charset="UTF-8"',
+    async answer(request) {
+      const { method, segments } = request
+      if (segments.length === 0) return undefined
+      if (method === 'DELETE') return remove(writing, request)
+      if (!['GET', 'HEAD', 'PUT'].includes(method))
+        fail('method_not_allowed', { method, allowed: 'GET, HEAD, PUT, DELETE' })
+      if (request.endsWithSlash) return undefined
+      const place = placeOf(segments)
+      if (method === 'PUT') return put(writing, request, place)
+      return place.kind === 'file' ? readFile(deps, request, place) : readMetadata(deps, request, place)
+    },
+    refuse,
+  }
+}

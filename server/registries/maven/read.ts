@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto'
+import { listBuildFiles, listPlugins, listVersionRows } from '../../catalog/queries/maven.ts'
+import { fail } from '../../core/errors.ts'
+import type { Codename } from '../../core/identity.ts'
+import { isServed, type Manifest, type PackageFile } from '../../core/manifest.ts'
+import { baseOf, fileName, isSnapshot, nameOf } from '../../formats/maven/coordinates.ts'
+import type { RegistryDeps } from '../deps.ts'
+import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import { held, text, typeOf } from './answers.ts'
+import { printBuilds, printListing } from './metadata.ts'
+import { type FilePlace, type MetadataPlace } from './place.ts'
+
+export type ReadDeps = Pick<RegistryDeps, 'db' | 'catalog'>
+
+const refOf = (codename: Codename, name: string, version: string) => ({
+  format: 'maven',
+  codename,
+  name,
+  version,
+  arch: 'any',
+})
+
+/** @throws maven_no_version */
+const notHere = ({ registry, segments }: RegistryRequest): never =>
+  fail('maven_no_version', { path: segments.join('/').slice(0, 300), registry: registry.codename })
+
+/** The version that a file belongs to, in any state; of a snapshot whose name says no build the newest published. */
+export async function findVersion(
+  { db, catalog }: ReadDeps,
+  { registry: { codename }, caller: { viewer } }: Pick<RegistryRequest, 'registry' | 'caller'>,
+  place: Pick<FilePlace, 'group' | 'artifact' | 'version'>,
+): Promise<Manifest | undefined> {
+  const name = nameOf(place)
+  if (!isSnapshot(place.version)) return catalog.findKnown(refOf(codename, name, place.version))
+  const builds = (await listVersionRows(db, viewer, { codename, name })).filter(
+    ({ version }) => baseOf(version) === place.version,
+  )
+  const newest = builds.findLast(({ state }) => isServed(state)) ?? builds.at(-1)
+  return newest === undefined ? undefined : catalog.findKnown(refOf(codename, name, newest.version))
+}
+
+/** Its file of that kind, whatever build the address names. */
+export function fileOf(
+  { ref: { version }, files }: Manifest,
+  { artifact, classifier, extension }: FilePlace,
+): PackageFile | undefined {
+  const wanted = fileName(artifact, version, { classifier, extension })
+  return files.find(({ path }) => path === wanted)
+}
+
+/** A file, or a checksum of it, made here. @throws maven_no_version */
+export async function readFile(deps: ReadDeps, request: RegistryRequest, place: FilePlace): Promise<RegistryAnswer> {
+  const version = await findVersion(deps, request, place)
+  if (version === undefined) return notHere(request)
+  // every file of it, also one that it does not have: what is held is asked for nowhere else
+  if (!isServed(version.state)) return held(version, request)
+  const file = fileOf(version, place)
+  if (file === undefined) return notHere(request)
+  const { blob } = file
+  if (place.checksum !== undefined) return text(blob[place.checksum])
+  const isMoving = isSnapshot(place.version)
+  return {
+    status: 200,
+    type: typeOf(place.extension),
+    headers: {
+      'Cache-Control': isMoving ? 'no-cache' : 'max-age=31536000, immutable',
+      'X-Checksum-Sha1': blob.sha1,
+      'X-Checksum-Sha256': blob.sha256,
+    },
+    body: { kind: 'blob', sha256: blob.sha256, size: blob.size },
+  }
+}
+
+/** Why nothing of a name can be listed; it has versions, and none is served. */
+async function heldName(
+  { catalog }: ReadDeps,
+  request: RegistryRequest,
+  of: { readonly name: string; readonly version: string },
+): Promise<RegistryAnswer> {
+  const manifest = await catalog.findKnown(refOf(request.registry.codename, of.name, of.version))
+  return manifest === undefined || isServed(manifest.state) ? notHere(request) : held(manifest, request)
+}
+
+async function builds(
+  deps: ReadDeps,
+  request: RegistryRequest,
+  { name, base }: { readonly name: string; readonly base: string },
+): Promise<string | RegistryAnswer> {
+  const { codename } = request.registry
+  const { viewer } = request.caller
+  const begin = base.slice(0, -'SNAPSHOT'.length)
+  const all = await listBuildFiles(deps.db, viewer, { codename, name, begin })
+  const files = all.filter(({ version }) => baseOf(version) === base)
+  if (files.length > 0) return printBuilds(name, base, files)
+  const rows = await listVersionRows(deps.db, viewer, { codename, name })
+  const last = rows.findLast(({ version }) => baseOf(version) === base)
+  return last === undefined ? notHere(request) : heldName(deps, request, { name, version: last.version })
+}
+
+async function listing(
+  deps: ReadDeps,
+  request: RegistryRequest,
+  folder: readonly string[],
+): Promise<string | RegistryAnswer> {
+  const { codename } = request.registry
+  const { viewer } = request.caller
+  const name = `${folder.slice(0, -1).join('.')}:${folder.at(-1) ?? ''}`
+  const [rows, plugins] = await Promise.all([
+    folder.length > 1 ? listVersionRows(deps.db, viewer, { codename, name }) : [],
+    listPlugins(deps.db, viewer, { codename, group: folder.join('.') }),
+  ])
+  const versions = rows.filter(({ state }) => isServed(state))
+  if (versions.length > 0 || plugins.length > 0)
+    return printListing(versions.length > 0 ? { name, versions } : undefined, plugins)
+  const last = rows.at(-1)
+  return last === undefined ? notHere(request) : heldName(deps, request, { name, version: last.version })
+}
+
+/** A list of versions, builds or plugins, made of what is served. @throws maven_no_version */
+export async function readMetadata(
+  deps: ReadDeps,
+  request: RegistryRequest,
+  { folder, checksum }: MetadataPlace,
+): Promise<RegistryAnswer> {
+  const base = folder.at(-1) ?? ''
+  const isOfBuilds = folder.length > 2 && isSnapshot(base)
+  const name = `${folder.slice(0, -2).join('.')}:${folder.at(-2) ?? ''}`
+  const xml = isOfBuilds ? await builds(deps, request, { name, base }) : await listing(deps, request, folder)
+  if (typeof xml !== 'string') return xml
+  if (checksum !== undefined) return text(createHash(checksum).update(xml).digest('hex'))
+  return {
+    status: 200,
+    type: 'text/xml; charset=utf-8',
+    headers: { 'Cache-Control': 'no-cache' },
+    body: { kind: 'bytes', bytes: xml },
+    conditional: true,
+  }
+}

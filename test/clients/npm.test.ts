@@ -251,15 +251,17 @@ describe.skipIf(npm === '')('npm (needs npm)', () => {
   })
 
   test('login by npm says the way out', async () => {
-    const project = await home.project(app())
-    const ran = await runNpm(project, 'login', '--auth-type=web')
+    // npm takes its token out of the file
+    const leaving = await homeFor(await apiToken('leaving', ['reader']))
+    const project = await leaving.project(app())
+    const ran = await leaving.run(npm, ['login', '--auth-type=web'], project)
     expect(ran.code).not.toBe(0)
     const answer = await fetch(`${daemon.url}/npm/ours/-/v1/login`, { method: 'POST', body: '{}' })
     expect([answer.status, ((await answer.json()) as { error: string }).error]).toEqual([
       404,
       expect.stringContaining('Make an API token in the console'),
     ])
-    const out = await runNpm(project, 'logout')
+    const out = await leaving.run(npm, ['logout'], project)
     expect(out.all).toContain('npm forgets the token, and it stays valid')
   })
 })

@@ -58,8 +58,8 @@ async function explained(
 
 /**
  * The protocol of container registries.
- * Source: the OCI distribution specification 1.1, with the token exchange of distribution's registry. Proved with
- * skopeo, podman, crane, regctl and the specification's conformance program in `test/clients/oci.test.ts`.
+ * Source: the OCI distribution specification 1.1, with the token exchange of distribution's registry. skopeo proves it
+ * in `test/clients/oci.test.ts`.
  */
 export function createOci(deps: OciDeps, uploads: Uploads): RegistryProtocol {
   const tokens = createTokens(deps)

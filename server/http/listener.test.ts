@@ -44,6 +44,14 @@ test('a running answer is finished when the service stops, and its connection is
   agent.destroy()
 })
 
+test('a connection without a request stays open for longer than a proxy keeps its own', async () => {
+  const listener = createListener((_, res) => void res.end('answered'), { host: '127.0.0.1', port: 0 })
+  const answer = await fetch(await listener.open())
+  expect(answer.headers.get('keep-alive')).toBe('timeout=75')
+  await answer.text()
+  await listener.close()
+})
+
 test('a client that goes on asking over a connection it kept is told to leave', async () => {
   const held: ServerResponse[] = []
   const listener = createListener(

@@ -81,12 +81,19 @@ function refuseUnreadable({ code = '' }: NodeJS.ErrnoException, socket: Duplex):
   )
 }
 
+/**
+ * How long a connection without a request stays open. A proxy must close its own earlier: it sends a request into one
+ * that is being closed here, and may not send an upload a second time.
+ */
+export const KEEP_ALIVE_MS = 75_000
+
 /** @param idleMs  for tests, instead of two minutes */
 export function createListener(handle: RequestListener, { host, port }: Address, idleMs = IDLE_MS): Listener {
   const server = createServer()
   server.timeout = idleMs
   server.requestTimeout = 0 // Node's five minutes would cut a large upload over a slow line
   server.headersTimeout = 30_000
+  server.keepAliveTimeout = KEEP_ALIVE_MS
   const open = new Set<ServerResponse>()
   // one function for all answers: a new one for each costs as much as a small file
   function onClose(this: ServerResponse): void {

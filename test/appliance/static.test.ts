@@ -2,6 +2,7 @@ import { globSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { packagesOf, SUITES } from '../../appliance/debian-root.ts'
+import { KEEP_ALIVE_MS } from '../../server/http/listener.ts'
 import { findProgram, run } from '../support/tools.ts'
 
 const APPLIANCE = join(import.meta.dirname, '../../appliance')
@@ -24,6 +25,12 @@ test('every script is executable and ends at its first error', () => {
   expect(scripts.length).toBeGreaterThan(4)
   expect(scripts.filter(path => (statSync(path).mode & 0o111) === 0)).toEqual([])
   expect(scripts.filter(path => !read(path).includes('set -euo pipefail'))).toEqual([])
+})
+
+test('nginx gives up an idle connection to the daemon before the daemon closes it', () => {
+  const [, seconds] =
+    /^ +keepalive_timeout (\d+)s;/m.exec(read(join(APPLIANCE, 'root/usr/share/gatehouse/nginx.conf'))) ?? []
+  expect(Number(seconds) * 1000).toBeLessThan(KEEP_ALIVE_MS - 20_000)
 })
 
 test('every unit that can be enabled is', () => {

@@ -46,6 +46,12 @@ export const EXPORT_LISTS = {
   'distributions': of<Reply<'GET /distributions/'>['distributions'][number]>()(
     'codename format label name full_name os badge color package_count component architectures components suite origin end_of_life retired builtin based_on scanner description initialized active publishable packages pending quarantined generation published_at client_line setup',
   ),
+  'registries': of<Reply<'GET /registries/'>['registries'][number]>()(
+    'name format kind label path url private retired active snapshots_kept packages versions held bytes',
+  ),
+  'registry-packages': of<Reply<'GET /registries/{name}/packages'>['packages'][number]>()(
+    'name versions published held bytes changed_at newest tags',
+  ),
   'publications': of<Reply<'GET /distributions/{codename}/generations'>['generations'][number]>()(
     'n at packages bytes live from address',
   ),

@@ -4,7 +4,7 @@ import { onGone } from './work-place.ts'
 
 /** What only the server knows of the values that filters take; each is absent until it was read. */
 export interface KnownValues {
-  /** Codenames that the person may see. */
+  /** Codenames and names of registries that the person may see. */
   readonly dist?: readonly string[]
   readonly format?: readonly string[]
   /** Keys of sources of imports. */
@@ -25,12 +25,19 @@ export function keepValues(more: KnownValues): void {
     known = { ...known, ...more }
 }
 
-/** The distributions, which then are the known ones. @throws ApiProblem */
-export async function readDistributions(signal?: AbortSignal): Promise<Reply<'GET /distributions/'>> {
-  const read = await call('GET /distributions/', signal ? { signal } : {})
+/** The distributions and registries. */
+export type Places = Reply<'GET /distributions/'> & Reply<'GET /registries/'>
+
+/** Where packages can be; these then are the known places. @throws ApiProblem */
+export async function readPlaces(signal?: AbortSignal): Promise<Places> {
+  const ask = signal ? { signal } : {}
+  const [{ distributions }, { registries }] = await Promise.all([
+    call('GET /distributions/', ask),
+    call('GET /registries/', ask),
+  ])
   keepValues({
-    dist: read.distributions.map(({ codename }) => codename),
-    format: [...new Set<string>(read.distributions.map(({ format }) => format))],
+    dist: [...distributions.map(({ codename }) => codename), ...registries.map(({ name }) => name)],
+    format: [...new Set<string>([...distributions, ...registries].map(({ format }) => format))],
   })
-  return read
+  return { distributions, registries }
 }

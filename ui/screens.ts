@@ -45,6 +45,7 @@ const SCREENS = {
     group: 'Packages',
     file: 'distributions/Distributions.svelte',
   },
+  registries: { title: 'Registries', icon: 'box', key: 'c', group: 'Packages', file: 'registries/Registries.svelte' },
   downloads: { title: 'Downloads', icon: 'chart', key: 'w', group: 'Packages', file: 'downloads/Downloads.svelte' },
   vulnerabilities: {
     title: 'Vulnerabilities',

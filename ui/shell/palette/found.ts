@@ -1,5 +1,6 @@
 import { call } from '../../api.ts'
 import { href } from '../../routes.svelte.ts'
+import { formatWord } from '../../screens/registries/registries.ts'
 import { groupsOf } from '../../screens/settings/model.ts'
 import { needs } from '../../session.svelte.ts'
 import { plural } from '../../show.ts'
@@ -105,6 +106,23 @@ async function searchDistributions(q: string, signal: AbortSignal): Promise<Grou
   }
 }
 
+async function searchRegistries(q: string, signal: AbortSignal): Promise<Group> {
+  const { registries } = await call('GET /registries/', { signal })
+  const fitting = registries.filter(one => fitsWords(`${one.name} ${one.label} ${formatWord(one.format)}`, q))
+  return {
+    heading: 'Registries',
+    total: fitting.length,
+    entries: fitting.slice(0, SHOWN).map(({ name, label, format, packages }) => ({
+      id: `registry ${name}`,
+      icon: 'box',
+      title: name,
+      note: label === name ? formatWord(format) : `${formatWord(format)}, ${label}`,
+      end: plural(packages, ['# package', '# packages']),
+      href: href('registries', { in: name }),
+    })),
+  }
+}
+
 async function searchSources(q: string, signal: AbortSignal): Promise<Group> {
   const { sources } = await call('GET /import/sync-status', { signal })
   const fitting = sources.filter(one => fitsWords(`${one.source_id} ${one.label}`, q))
@@ -161,6 +179,7 @@ const places = (): readonly Place[] => [
   { heading: 'Packages', search: searchPackages },
   { heading: 'Vulnerabilities', search: searchVulnerabilities },
   { heading: 'Distributions', search: searchDistributions },
+  { heading: 'Registries', search: searchRegistries },
   { heading: 'Machines', search: may('auditor', searchMachines) },
   { heading: 'People', search: may('admin', searchPeople) },
   { heading: 'Groups', search: searchGroups },

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { ROWS } from '../../../ui/screens.ts'
 import { startDaemon, type Daemon } from '../../support/daemon.ts'
 import { startFakeMachine } from '../../support/fake-machine.ts'
+import { buildNpm } from '../../support/packages-npm.ts'
 import { buildDeb } from '../../support/packages.ts'
 
 /** Views within the screens; every screen itself is looked at by its row in `ui/screens.ts`. */
@@ -37,6 +38,10 @@ const VIEWS = [
   'audit?q=nothing',
   'logs?level=ERROR&span=hour',
   'machine?update=/media/gatehouse-1.4.3.update',
+  'registries?format=npm',
+  'registries?setup=house',
+  'registries?in=house',
+  'registries?in=house&name=%40ours%2Fbadge',
   'downloads?as=table',
   'downloads?view=never',
   'setup',
@@ -50,7 +55,8 @@ const VIEWS = [
 export const PLACES: readonly string[] = [...ROWS.map(({ name }) => `#/${name}`), ...VIEWS.map(view => `#/${view}`)]
 
 /**
- * A daemon with something on each: two versions of `hello` are published in jammy, `leaky` waits for a decision.
+ * A daemon with something on each: two versions of `hello` are published in jammy, `leaky` waits for a decision, and
+ * the registry `house` has `@ours/badge`.
  * @param folder  where the engine's answers lie; the caller removes it
  */
 export async function furnished(folder: string): Promise<Daemon> {
@@ -77,5 +83,8 @@ export async function furnished(folder: string): Promise<Daemon> {
     ['leaky', '1.0'],
   ] as const)
     await daemon.upload(await buildDeb({ name, version, fields: { Depends: 'libc6 (>= 2.34)' } }), { token })
+  await daemon.call('POST', '/registries/', { token, body: { name: 'house', format: 'npm' } })
+  const badge = buildNpm({ name: '@ours/badge', version: '1.0.0', json: { dependencies: { 'left-grid': '^2.0.0' } } })
+  await daemon.upload(badge, { token, distribution: 'house', filename: 'ours-badge-1.0.0.tgz' })
   return daemon
 }

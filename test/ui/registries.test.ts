@@ -1,0 +1,225 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { buildNpm } from '../support/packages-npm.ts'
+import { noBrowser } from './support/browser.ts'
+import { people } from './support/people.ts'
+import { settled } from './support/visits.ts'
+import { walkWithTab } from './support/tab-walk.ts'
+
+describe.skipIf(noBrowser !== undefined)('registries', () => {
+  let page: Page
+  let admin: string
+  const it = people(stage => {
+    ;({ page, admin } = stage)
+  })
+  const dialog = () => page.getByRole('dialog')
+  const row = (name: string) => page.getByRole('table', { name: 'Registries' }).getByRole('row', { name })
+  const drawer = () => page.getByRole('complementary', { name: /^Set up a client of/ })
+
+  async function make(name: string, format = 'npm'): Promise<void> {
+    const { status, text } = await it.daemon.call('POST', '/registries/', {
+      token: admin,
+      body: { name, format },
+    })
+    expect([status, text]).toEqual([201, expect.anything()])
+  }
+  /** As `npm publish` sends it. */
+  async function publish(registry: string, name: string, version: string, more = {}): Promise<void> {
+    const json = { description: 'Shows a badge.', license: 'MIT', ...more }
+    const data = buildNpm({ name, version, json }).toString('base64')
+    const response = await fetch(`${it.daemon.url}/npm/${registry}/${name.replace('/', '%2f')}`, {
+      method: 'PUT',
+      headers: { 'Authorization': `Bearer ${admin}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        '_id': name,
+        name,
+        'dist-tags': { latest: version },
+        'versions': { [version]: { name, version, ...json } },
+        '_attachments': { [`${name}-${version}.tgz`]: { content_type: 'application/octet-stream', data } },
+      }),
+    })
+    expect([response.ok, await response.text()]).toEqual([true, expect.anything()])
+  }
+
+  test('an admin makes one, is told at the field what is wrong, changes and deletes it', async () => {
+    await it.asAdmin('#/registries')
+    await page.getByRole('heading', { name: 'No registry yet' }).waitFor()
+    await page.getByRole('button', { name: 'New registry' }).click()
+    await dialog().getByLabel('Name').fill('Ours!')
+    await dialog().getByText('/npm/Ours!/').waitFor()
+    await dialog().getByRole('button', { name: 'Make it' }).click()
+    await dialog().locator('.field .error').waitFor()
+    await it.isFine()
+    await dialog().getByLabel('Name').fill('jammy') // a distribution has it
+    await dialog().getByRole('button', { name: 'Make it' }).click()
+    await dialog().locator('.field .error').waitFor()
+    await dialog().getByLabel('Name').fill('ours')
+    await dialog().getByLabel('Label').fill('Packages of the house')
+    await dialog().getByRole('button', { name: 'Make it' }).click()
+    // what comes next is its first client
+    await drawer().waitFor()
+    await row('ours').getByText('Packages of the house').waitFor()
+    await row('ours').getByText('empty').waitFor()
+    await it.isFine()
+
+    await page.getByRole('button', { name: 'Close (Esc)' }).click()
+    await row('ours').getByRole('button', { name: 'More about ours' }).click()
+    await page.getByRole('menuitem', { name: 'Change' }).click()
+    await dialog().getByLabel('Label').fill('The house')
+    await dialog().getByRole('button', { name: 'Save' }).click()
+    await row('ours').getByText('The house', { exact: true }).waitFor()
+    await row('ours').getByRole('button', { name: 'More about ours' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await dialog().getByText('Its address answers 404 from then on').waitFor()
+    await dialog().getByRole('button', { name: 'Delete the registry' }).click()
+    await page.getByRole('heading', { name: 'No registry yet' }).waitFor()
+  })
+
+  test('a package is published, found, seen with its versions, and its tag is moved with what it named before', async () => {
+    await make('house')
+    await publish('house', '@ours/badge', '1.0.0')
+    await publish('house', '@ours/badge', '1.1.0', { dependencies: { 'left-grid': '^2.0.0' } })
+    await publish('house', 'plain', '0.1.0')
+    await it.asAdmin('#/registries?q=badge')
+    await page.getByRole('link', { name: '@ours/badge' }).waitFor()
+    await page.goto(`${it.daemon.url}/#/registries`)
+    await row('house').getByText('3 served').waitFor()
+    await it.isFine()
+    await row('house').getByRole('link', { name: 'house', exact: true }).click()
+    const names = page.getByRole('table', { name: 'Packages of house' })
+    await names.getByRole('row', { name: /@ours\/badge.*1\.1\.0.*latest/ }).waitFor()
+    expect(await names.getByRole('row').count()).toBe(3)
+    await it.isFine()
+
+    await names.getByRole('link', { name: '@ours/badge' }).click()
+    await it.heading('@ours/badge').waitFor()
+    const versions = page.getByRole('table', { name: 'Versions' })
+    await versions.getByRole('row', { name: /^1\.1\.0 .*latest/ }).waitFor()
+    await page.getByRole('region', { name: 'the install command' }).getByText('@ours/badge@1.1.0').waitFor()
+    await page.getByRole('region', { name: 'Needs' }).getByText('left-grid').waitFor()
+    await it.isFine()
+
+    await page.getByRole('button', { name: 'Move latest' }).click()
+    await dialog().getByText('1.1.0').first().waitFor()
+    await dialog().getByLabel('To').selectOption('1.0.0')
+    await dialog().getByText('Clients that ask for latest get 1.0.0 from then on.').waitFor()
+    await it.isFine()
+    await dialog().getByRole('button', { name: 'Move the tag' }).click()
+    await versions.getByRole('row', { name: /^1\.0\.0 .*latest/ }).waitFor()
+    const tags = page.getByRole('region', { name: 'Tags' })
+    await tags.getByText('from 1.1.0').waitFor()
+    await page.getByRole('button', { name: 'New tag' }).click()
+    await dialog().getByLabel('Tag').fill('next')
+    await dialog().getByLabel('To').selectOption('1.1.0')
+    await dialog().getByRole('button', { name: 'Make the tag' }).click()
+    await versions.getByRole('row', { name: /^1\.1\.0 .*next/ }).waitFor()
+    await page.getByRole('button', { name: 'Remove the tag next' }).click()
+    await dialog().getByRole('button', { name: 'Remove the tag' }).click()
+    await tags.getByText('next', { exact: true }).waitFor({ state: 'detached' })
+
+    // a whole name is deleted here and nowhere else, after its name was typed
+    await page.getByRole('button', { name: 'Delete all' }).click()
+    await dialog().getByLabel('Type @ours/badge to confirm').fill('@ours/badge')
+    await dialog().getByRole('button', { name: 'Delete all versions' }).click()
+    await it.heading('house').waitFor()
+    await names.getByRole('link', { name: '@ours/badge' }).waitFor({ state: 'detached' })
+    await names.getByRole('link', { name: 'plain' }).waitFor()
+  })
+
+  test('each client has lines to copy, and one that shows whether it works; J and K go on to the next registry', async () => {
+    const { body } = await it.daemon.call<{ formats: { id: string; registry: boolean }[] }>('GET', '/formats', {
+      token: admin,
+    })
+    const formats = body.formats.filter(one => one.registry).map(one => one.id)
+    for (const format of formats) await make(`lines-${format}`, format)
+    await it.asAdmin('#/registries?setup=lines-npm')
+    await drawer().waitFor()
+    const tabs = drawer().getByRole('tab')
+    await tabs.first().waitFor()
+    expect(await tabs.allInnerTexts()).toEqual(expect.arrayContaining(['npm']))
+    const root = `${it.daemon.url}/npm/lines-npm`
+    expect(await drawer().innerText()).toContain(root)
+    await tabs.first().focus()
+    await page.keyboard.press('ArrowRight')
+    expect(await tabs.nth(1).getAttribute('aria-selected')).toBe('true')
+    await it.isFine()
+    const others = ['pypi', 'maven', 'oci'].filter(one => formats.includes(one)).map(one => `lines-${one}`)
+    for (const next of others) {
+      await page.keyboard.press('j')
+      await page.getByRole('complementary', { name: `Set up a client of ${next}` }).waitFor()
+      await drawer().getByRole('tab').first().waitFor()
+      expect(await drawer().innerText()).toContain(next)
+      await it.isFine()
+    }
+    const before = ['lines-npm', ...others].at(-2)
+    if (before !== undefined) {
+      await page.keyboard.press('k')
+      await page.getByRole('complementary', { name: `Set up a client of ${before}` }).waitFor()
+    }
+    await page.keyboard.press('Escape')
+    await drawer().waitFor({ state: 'detached' })
+  })
+
+  test('registries stand beside distributions: in filters, targets of uploads, scopes of tokens, and the palette', async () => {
+    await make('beside')
+    await publish('beside', 'near', '1.0.0')
+    await it.asAdmin('#/packages')
+    const filter = page.getByLabel('Distribution', { exact: true })
+    await filter.locator('optgroup[label="Registries"] option', { hasText: 'beside' }).waitFor({ state: 'attached' })
+    await filter.selectOption('beside')
+    await page.getByRole('table', { name: 'Packages' }).getByText('near').waitFor()
+    await page.goto(`${it.daemon.url}/#/upload`)
+    await page.getByLabel('Registry for .tgz').selectOption('beside')
+    await page.goto(`${it.daemon.url}/#/users?tab=tokens`)
+    await page.getByRole('button', { name: 'Create token' }).first().click()
+    await dialog().getByText('Only some distributions and registries').click()
+    await dialog().getByRole('checkbox', { name: 'beside' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.goto(`${it.daemon.url}/#/registries`)
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill('beside')
+    await page
+      .getByRole('group', { name: 'Registries' })
+      .getByRole('option', { name: /beside/ })
+      .click()
+    await it.heading('beside').waitFor()
+  })
+
+  test('who may not sees everything, and what is dashed says who may', async () => {
+    await make('seen')
+    await publish('seen', 'thing', '1.0.0')
+    await it.addUser('reader1', 'reader')
+    await it.signIn('reader1', '#/registries')
+    const add = page.getByRole('button', { name: 'New registry' })
+    expect(await add.getAttribute('aria-disabled')).toBe('true')
+    await page.getByText('Needs admin. You are').first().waitFor({ state: 'attached' })
+    await row('seen').getByRole('button', { name: 'More about seen' }).click()
+    expect(await page.getByRole('menuitem', { name: 'Delete' }).getAttribute('aria-disabled')).toBe('true')
+    await page.keyboard.press('Escape')
+    await page.goto(`${it.daemon.url}/#/registries?in=seen&name=thing`)
+    await it.heading('thing').waitFor()
+    const moves = page.getByRole('button', { name: 'New tag' })
+    await moves.waitFor()
+    expect(await moves.getAttribute('aria-disabled')).toBe('true')
+    await it.isFine()
+  })
+
+  test('at the width of a phone and with Tab alone', async () => {
+    await make('narrow')
+    await publish('narrow', '@ours/thing-with-a-long-name', '1.0.0-beta.12')
+    await it.asAdmin('#/registries')
+    for (const at of [
+      'registries',
+      'registries?setup=narrow',
+      'registries?in=narrow',
+      'registries?in=narrow&name=%40ours%2Fthing-with-a-long-name',
+    ]) {
+      await page.setViewportSize({ width: 1440, height: 900 })
+      await page.goto(`${it.daemon.url}/#/${at}`)
+      await settled(page)
+      expect([at, await walkWithTab(page)]).toEqual([at, []])
+      await page.setViewportSize({ width: 420, height: 900 })
+      await it.isFine()
+    }
+  })
+})

@@ -3,10 +3,7 @@ import { MAVEN_ERRORS } from './maven-errors.ts'
 /** What is refused about registries. */
 export const REGISTRY_ERRORS = {
   ...MAVEN_ERRORS,
-  registry_not_found: [
-    404,
-    'There is no registry {name} here. An admin can make it; GET /api/v1/registries/ lists those there are.',
-  ],
+  registry_not_found: [404, 'There is no registry {name}. An admin can make it.'],
   bad_registry: [422, '{field}: {why}.'],
   registry_in_use: [
     409,

@@ -75,6 +75,13 @@ export interface InstalledAs {
   readonly capabilities?: string
 }
 
+/** Why clients pass a version over, and who says it. */
+export interface Yank {
+  readonly reason: string
+  readonly by: string
+  readonly at: string
+}
+
 /** Architectures as a format spells them. */
 export interface FormatArchs {
   /** The architectures of a distribution by default. */
@@ -180,6 +187,11 @@ export interface Format<Facts = unknown> {
   readonly client?: ClientSide
   /** How clients of its registries are set up; set where the format has registries, and only there. */
   readonly registryClient?: RegistryClient
+  /**
+   * Marks a version that is served as one that clients take only by its exact number, or takes the mark away: the new
+   * facts, the same ones where nothing changes. Absent where clients know no such mark.
+   */
+  yank?(facts: Facts, mark: Yank | undefined): Facts
   /** A package to try the way with, the same bytes each time; absent where this build makes none. */
   sample?(): { readonly filename: string; readonly bytes: Buffer }
   /** Why a name, version or architecture is refused, or undefined. */

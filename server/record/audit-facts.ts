@@ -142,6 +142,8 @@ export interface FactsOf {
   }
   /** Without a reason it is deprecated no longer. */
   'package.deprecated': { readonly reason?: string }
+  /** Without a reason it is yanked no longer. */
+  'package.yanked': { readonly reason?: string }
   // distributions
   'distributions.set_up': {
     readonly distributions: Names

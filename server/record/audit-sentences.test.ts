@@ -186,6 +186,10 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
     [{ kind: 'package.deprecated', reason: 'Use b instead' }, 'Deprecated: Use b instead.'],
     [{ kind: 'package.deprecated' }, 'Deprecated no longer.'],
   ],
+  'package.yanked': [
+    [{ kind: 'package.yanked', reason: 'It is broken.' }, 'Yanked. It is broken.'],
+    [{ kind: 'package.yanked' }, 'Yanked no longer.'],
+  ],
   'package.pinned': [[{ kind: 'package.pinned', reason: 'Line 4' }, 'Pinned. Line 4']],
   'package.unpinned': [[{ kind: 'package.unpinned' }, 'The pin was taken away.']],
   'distributions.set_up': [

@@ -182,6 +182,7 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'package.tagged': tagged,
   'package.deprecated': ({ reason }) =>
     reason === undefined ? phrase('Deprecated no longer.') : `Deprecated: ${whole(reason)}`,
+  'package.yanked': ({ reason }) => (reason === undefined ? phrase('Yanked no longer.') : join('Yanked.', reason)),
   'distributions.set_up': ({ distributions, made_key, by_package }) =>
     join(
       `${distributions.join(', ')}.`,

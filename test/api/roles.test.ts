@@ -116,6 +116,8 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'GET /registries/{name}/packages': ANY,
   'PUT /registries/{name}/packages/{package}/tags/{tag}': UPLOADERS,
   'DELETE /registries/{name}/packages/{package}/tags/{tag}': UPLOADERS,
+  'PUT /registries/{name}/packages/{package}/versions/{version}/yank': MAINTAINERS,
+  'DELETE /registries/{name}/packages/{package}/versions/{version}/yank': MAINTAINERS,
   'POST /distributions/{codename}/retire': ADMINS,
   'POST /distributions/{codename}/reactivate': ADMINS,
   'GET /distributions/{codename}/packages': ANY,

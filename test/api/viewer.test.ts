@@ -515,6 +515,12 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
   'DELETE /registries/{name}/packages/{package}/tags/{tag}': everywhere(one =>
     at(`/registries/${one}/packages/open/tags/latest`),
   ),
+  'PUT /registries/{name}/packages/{package}/versions/{version}/yank': everywhere(one =>
+    at(`/registries/${one}/packages/open/versions/1.0/yank`, { reason: 'It is broken.' }),
+  ),
+  'DELETE /registries/{name}/packages/{package}/versions/{version}/yank': everywhere(one =>
+    at(`/registries/${one}/packages/open/versions/1.0/yank`),
+  ),
   'POST /upload/': UPLOADS('/upload/'),
   'POST /upload/batch': UPLOADS('/upload/batch'),
   'POST /upload/stream': UPLOADS('/upload/stream'),

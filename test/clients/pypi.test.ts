@@ -173,6 +173,24 @@ describe.skipIf(noPip !== undefined)('Python clients (needs python3-venv)', () =
     expect((await fetch(`${base()}/files/brief/brief-1.0-py3-none-any.whl`)).status).toBe(404)
   })
 
+  test('a yanked version is passed over, comes by its exact number with the reason, and can come back', async () => {
+    for (const version of ['1.0', '1.1'])
+      expect(await postWheel({ name: 'regret', version })).toMatchObject({ status: 200 })
+    const path = '/registries/ours/packages/regret/versions/1.1/yank'
+    expect((await ask('PUT', path, { reason: 'It loses data.' })).status).toBe(204)
+    expect((await listed('regret')).map(({ yanked }) => yanked)).toEqual([false, 'It loses data.'])
+    expect(await install('regret')).toMatchObject({ code: 0 })
+    expect(await client.value('regret', 'regret.VERSION')).toBe('1.0')
+    const pinned = await install('regret==1.1')
+    expect(pinned).toMatchObject({ code: 0 })
+    expect(pinned.out).toContain('It loses data.')
+    expect((await ask('DELETE', path)).status).toBe(204)
+    expect((await listed('regret')).map(({ yanked }) => yanked)).toEqual([false, false])
+    expect((await ask('PUT', path.replace('1.1', '9'), { reason: 'x' })).status).toBe(404)
+    const lines = (await ask('GET', '/artifacts/audit/logs?package=regret')).text
+    expect(lines).toContain('Yanked. It loses data.')
+  })
+
   test('names redirect to their one spelling, pages are conditional, files have ranges', async () => {
     expect(await postWheel({ name: 'many.Names', version: '1.0' })).toMatchObject({ status: 200 })
     const moved = await fetch(`${index()}Many_Names`, { redirect: 'manual' })

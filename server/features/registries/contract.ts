@@ -136,6 +136,12 @@ const PACKAGE_TAG = Type.Object({
   package: Type.String({ minLength: 1, maxLength: 400 }),
   tag: Type.String({ minLength: 1, maxLength: 128 }),
 })
+const VERSION = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 80 }),
+  package: Type.String({ minLength: 1, maxLength: 400 }),
+  version: Type.String({ minLength: 1, maxLength: 400 }),
+})
+const YANK_FAILS = ['registry_not_found', 'version_not_found', 'bad_registry', 'outside_distribution'] as const
 const limit = { bucket: 'registries', perMinute: 30 }
 
 /** Registries: repositories whose clients ask for each name. */
@@ -233,5 +239,28 @@ export const registries = contract({
     reply: 'none',
     status: 204,
     fails: ['registry_not_found', 'tag_not_found', 'outside_distribution'],
+  },
+  'PUT /registries/{name}/packages/{package}/versions/{version}/yank': {
+    summary: 'Yanks a version: clients take it only by its exact number, and show the reason.',
+    details:
+      'Every file of the version is marked; nothing is deleted. For formats whose clients know such a mark: PyPI.',
+    access: 'maintainer+',
+    scoped: 'distribution',
+    limit,
+    params: VERSION,
+    body: Type.Object({ reason: Type.String({ minLength: 1, maxLength: 500 }) }, { additionalProperties: false }),
+    reply: 'none',
+    status: 204,
+    fails: YANK_FAILS,
+  },
+  'DELETE /registries/{name}/packages/{package}/versions/{version}/yank': {
+    summary: 'Takes the mark of a yanked version away.',
+    access: 'maintainer+',
+    scoped: 'distribution',
+    limit,
+    params: VERSION,
+    reply: 'none',
+    status: 204,
+    fails: YANK_FAILS,
   },
 })

@@ -7,7 +7,7 @@ import {
   type RegistrySums,
 } from '../../catalog/queries/registry.ts'
 import { listTagsOf } from '../../catalog/queries/tags.ts'
-import { needScope } from '../../core/access.ts'
+import { needScope, type Principal } from '../../core/access.ts'
 import { TOKEN_PLACE, type ClientFacts } from '../../core/client-setup.ts'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
@@ -20,6 +20,7 @@ import { registryFacts, type RegistryClient } from '../../formats/registry-clien
 import { remove, save, type By, type ChangeDeps } from './changes.ts'
 import type { RegistryView, registries } from './contract.ts'
 import { changedRegistry, newRegistry } from './definition.ts'
+import { setYank, type YankWish } from './yank.ts'
 
 export interface RegistryRouteDeps extends ChangeDeps {
   readonly formats: readonly Format[]
@@ -43,6 +44,26 @@ function clientOf({ formats }: Pick<RegistryRouteDeps, 'formats'>, { format }: D
   const client = formats.find(({ id }) => id === format)?.registryClient
   if (client === undefined) throw new Error(`this build has no registries of the format ${format}`)
   return client
+}
+
+/** @throws registry_not_found, outside_distribution */
+function wishOf(
+  { repositories }: Pick<RegistryRouteDeps, 'repositories'>,
+  {
+    params,
+    viewer,
+    who,
+    raw,
+  }: {
+    readonly params: { readonly name: string; readonly package: string; readonly version: string }
+    readonly viewer: Viewer
+    readonly who: Principal
+    readonly raw: RawRequest
+  },
+): YankWish {
+  const registry = needRegistry(repositories, viewer, params.name)
+  needScope(who, registry.codename)
+  return { registry, name: params.package, version: params.version, who, ip: raw.clientIp, viewer }
 }
 
 function viewOf(
@@ -193,4 +214,8 @@ export const registryHandlers: Handlers<typeof registries, RegistryRouteDeps> = 
       { name: who.name, ip: raw.clientIp },
     )
   },
+  'PUT /registries/{name}/packages/{package}/versions/{version}/yank': async (deps, input) =>
+    setYank(deps, wishOf(deps, input), input.body.reason),
+  'DELETE /registries/{name}/packages/{package}/versions/{version}/yank': async (deps, input) =>
+    setYank(deps, wishOf(deps, input), undefined),
 }

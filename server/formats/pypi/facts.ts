@@ -1,5 +1,6 @@
 import { malformed, quote } from '../../lib/limited.ts'
 import type { Description } from '../../core/manifest.ts'
+import type { Yank } from '../format.ts'
 import { needValue, valueOf, type Headers } from './metadata.ts'
 import { complainName, complainVersion, normalName, normalVersion, type FileName } from './names.ts'
 import { dependsOf } from './requirement.ts'
@@ -26,7 +27,7 @@ export interface PypiFacts {
   /** Of the METADATA of a wheel, which is served beside it. */
   readonly metadata?: { readonly sha256: string; readonly size: number }
   /** Set by a person: clients take it only where they are told to by its exact version. Source: PEP 592 */
-  readonly yanked?: { readonly reason: string; readonly by: string; readonly at: string }
+  readonly yanked?: Yank
 }
 
 const MAX_ROWS = 1_000
@@ -113,4 +114,11 @@ export function describe(headers: Headers, facts: PypiFacts): Description {
     provides: [{ name, version }],
     conflicts: [],
   }
+}
+
+/** The facts of a version that is yanked, or no longer. Source: PEP 592 */
+export function yank(facts: PypiFacts, mark: Yank | undefined): PypiFacts {
+  if (facts.yanked?.reason === mark?.reason) return facts
+  const { yanked: _, ...plain } = facts
+  return mark === undefined ? plain : { ...plain, yanked: mark }
 }

@@ -1,0 +1,73 @@
+import type { Catalog } from '../../catalog/catalog.ts'
+import { listShortVersions } from '../../catalog/queries/registry.ts'
+import type { Principal } from '../../core/access.ts'
+import { fail } from '../../core/errors.ts'
+import type { Distribution } from '../../core/repository.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import type { Queryable } from '../../db/db.ts'
+import type { Format } from '../../formats/format.ts'
+
+export interface YankDeps {
+  readonly db: Queryable
+  readonly catalog: Pick<Catalog, 'change'>
+  readonly formats: readonly Format[]
+}
+
+/** A version in a registry, and who marks it. */
+export interface YankWish {
+  readonly registry: Pick<Distribution, 'codename' | 'format'>
+  readonly name: string
+  readonly version: string
+  readonly who: Pick<Principal, 'name'>
+  readonly ip: string
+  readonly viewer: Viewer
+}
+
+/** No version has more files than a build for each platform. */
+const MOST_FILES = 1_000
+// eslint-disable-next-line no-control-regex -- clients print the reason into a terminal
+const CONTROL = /[\u0000-\u001f\u007f]+/g
+
+/**
+ * Marks every file of a version, or takes the mark away; each change has its audit line.
+ * @param reason  undefined takes the mark away
+ * @throws bad_registry where clients of the format know no such mark; version_not_found
+ */
+export async function setYank(
+  { db, catalog, formats }: YankDeps,
+  { registry: { codename, format }, name, version, who, ip, viewer }: YankWish,
+  reason: string | undefined,
+): Promise<void> {
+  const rules = formats.find(({ id }) => id === format)
+  const yank = rules?.yank
+  if (yank === undefined)
+    return fail('bad_registry', {
+      field: 'version',
+      why: `clients of ${rules?.label ?? format} know no yanked versions`,
+    })
+  const said = reason?.replace(CONTROL, ' ').trim()
+  if (said === '') fail('bad_registry', { field: 'reason', why: 'it is empty' })
+  const files = await listShortVersions(db, viewer, { codename, format, names: [name], version, most: MOST_FILES })
+  if (files.length === 0) fail('version_not_found', { name, version })
+  for (const { arch } of files) {
+    await catalog.change(
+      {
+        kind: 'review',
+        ref: { format, codename, name, version, arch },
+        judge: (before, at) => {
+          const facts = yank(before.facts, said === undefined ? undefined : { reason: said, by: who.name, at })
+          if (facts === before.facts) return undefined
+          return {
+            after: { ...before, facts },
+            fact: {
+              action: 'TAG',
+              result: 'SUCCESS',
+              facts: { kind: 'package.yanked', ...(said === undefined ? {} : { reason: said }) },
+            },
+          }
+        },
+      },
+      { name: who.name, ip },
+    )
+  }
+}

@@ -42,13 +42,21 @@ describe('why a version is not served', () => {
       'Held for review by Gatehouse: Nobody looked.',
     )
   })
+  test('what cannot be signed is the cause, whatever engines were silent', () => {
+    const silent = { outcome: 'unavailable' as const, verdict: 'unavailable' }
+    const reports = [
+      { ...silent, step: 'vulnerabilities' as const, said: 'No data.' },
+      { ...silent, step: 'signature' as const, said: 'There is no signing key.' },
+    ]
+    expect(whyHeld(held({ reports })).short).toBe('Held for review by Gatehouse: There is no signing key.')
+  })
   test('a person who rejected it is quoted, on one line of ASCII', () => {
     const decision = {
       ...{ decision: 'rejected', action: 'reject' as const, by: 'ada', at: '2026-01-01T00:00:00.000Z' },
       justification: 'Nicht für uns\r\nSet-Cookie: x',
     }
     expect(whyHeld(held({ state: 'rejected', decision })).sentence).toBe(
-      'Rejected by Gatehouse: Nicht fu r uns Set-Cookie: x.',
+      'Rejected by Gatehouse: Nicht fur uns Set-Cookie: x.',
     )
   })
   test('the short form fits behind a status code, whatever was said', () => {

@@ -21,10 +21,11 @@ const BEGINS: Readonly<Record<State, string>> = {
   rejected: 'Rejected by Gatehouse',
 }
 
-/** Printable ASCII on one line: what else would end a header, or show as something else. */
+/** Printable ASCII on one line, without accents: what else would end a header, or show as something else. */
 export const asciiLine = (text: string): string =>
   text
     .normalize('NFKD')
+    .replace(/\p{Mark}+/gu, '')
     .replace(/[^ -~]+/g, ' ')
     .replace(/ {2,}/g, ' ')
     .trim()
@@ -63,6 +64,8 @@ function causeOf({
   const step =
     reports.find(({ outcome }) => outcome === 'failed') ??
     reports.find(({ holds }) => holds === true) ??
+    // the policy may let pass what an engine did not look at, never what cannot be signed
+    reports.find(({ step, outcome }) => step === 'signature' && outcome === 'unavailable') ??
     reports.find(({ outcome }) => outcome === 'unavailable')
   if (step !== undefined && step.said !== '') return step.said
   return findings.length > 0 ? printFindings(findings) : 'somebody decides whether clients get it.'

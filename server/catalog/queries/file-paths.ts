@@ -37,18 +37,21 @@ export interface Unfetched {
   readonly served_since: Date
 }
 
-/** Installable packages that were served before `since` and that nobody has fetched from then on, largest first. */
+/**
+ * Installable packages of these formats that were served before `since` and that nobody has fetched from then on,
+ * largest first.
+ */
 export async function listUnfetched(
   db: Queryable,
   viewer: Viewer,
-  { since, most }: { readonly since: string; readonly most: number },
+  { since, most, formats }: { readonly since: string; readonly most: number; readonly formats: readonly string[] },
 ): Promise<{ readonly items: readonly Unfetched[]; readonly total: number; readonly bytes: number }> {
-  const { values, add } = params(since, most)
+  const { values, add } = params(since, most, formats)
   const rows = await db.query<Unfetched & { total: number; bytes: number }>(
     `select p.codename, p.format, p.name, p.version, p.arch, p.size, p.changed_at as served_since,
       count(*) over () as total, (sum(p.size) over ())::bigint as bytes
     from package p
-    where p.state = 'published' and p.kind <> 'source' and p.changed_at < $1::date and ${seenBy(viewer, add, 'p.codename')}
+    where p.state = 'published' and p.kind <> 'source' and p.format = any($3) and p.changed_at < $1::date and ${seenBy(viewer, add, 'p.codename')}
       and not exists (select 1 from download_file f join download_count c on c.file_id = f.id and c.day >= $1::date
         where f.codename = p.codename and f.name = p.name and f.version = p.version and f.arch = p.arch)
     order by p.size desc, p.id limit $2`,

@@ -81,7 +81,7 @@ export const downloads = contract({
     summary:
       'Counts what clients fetched in the last `days` days (30), by day, package, version, distribution and network.',
     details:
-      'A download is a GET of a package that was answered with all of it, or with a part that begins at its first byte. `requests` tells the others: other parts (`range`), HEAD, 304, index files, packages that are not here (`missing`), refusals, and answers that the client broke off. Lists have the `most` (50) with most downloads; days are in UTC, and those without any are left out; of days before `counted_since` nothing is known. `recent` shows whole addresses to those who may read the audit log, networks to others. `never_fetched` are packages that are served since before `since`.',
+      'A download is a GET of a package that was answered with all of it, or with a part that begins at its first byte. `requests` tells the others: other parts (`range`), HEAD, 304, index files, packages that are not here (`missing`), refusals, and answers that the client broke off. Lists have the `most` (50) with most downloads; days are in UTC, and those without any are left out; of days before `counted_since` nothing is known. `recent` shows whole addresses to those who may read the audit log, networks to others. `never_fetched` are packages that are served since before `since`. Packages of registries are not counted: their requests are among `index`, and they are no part of `never_fetched`.',
     access: 'any',
     query: Type.Object({
       days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365 })),

@@ -251,6 +251,9 @@ async function sample(): Promise<void> {
   await stock.put({ name: 'secret', codename: 'noble', others: { 'main/s/secret/secret_1.0_amd64.deb': 'x' } })
   stock.clock.set('2026-02-01T00:00:00Z')
   await stock.put({ name: 'dusty', others: { 'main/d/dusty/dusty_1.0_amd64.deb': 'x' } })
+  // nobody counts what clients of a registry fetch, so nobody knows that they never did
+  await stock.put({ name: 'asked-by-name' })
+  await stock.db.query(`update package set format = 'npm' where name = 'asked-by-name'`)
   stock.clock.set('2026-03-10T12:00:00Z')
   const secret = '/repos/pool/noble/main/s/secret/secret_1.0_amd64.deb'
   await writeFile(

@@ -7,6 +7,7 @@ import { networkOf } from './store.ts'
 import type { DownloadStats, RecentDownload } from './contract.ts'
 
 const MOST = 50
+/** Those whose downloads are counted: requests of registries are not told apart. */
 const FORMATS = ['deb', 'rpm', 'apk'] as const
 
 interface Scope {
@@ -176,7 +177,7 @@ export async function readStats(
     by<{ network: string }>(db, scope, { columns: `abbrev(${networkOf('c.address')}) as network`, group: '1' }),
     readRequests(db, scope),
     readRecent(db, scope, isWhole),
-    listUnfetched(db, scope.viewer, { since: scope.since, most: scope.most ?? MOST }),
+    listUnfetched(db, scope.viewer, { since: scope.since, most: scope.most ?? MOST, formats: FORMATS }),
     readFirstDay(db),
   ])
   const peak = perDay.reduce<(typeof perDay)[number] | undefined>(

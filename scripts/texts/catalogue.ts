@@ -90,6 +90,7 @@ const SAYING = [
   'server/imports/run/{forecast,lack}.ts',
   'server/imports/security/{own-builds,report,updates,work}.ts',
   'server/imports/trust/{judge,key-warnings,states}.ts',
+  'server/registries/{maven/settle-job,oci/collect}.ts',
   'server/inventory/{compliance,judge}.ts',
   'server/settings/*.ts',
   'server/machine/client.ts',

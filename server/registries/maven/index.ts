@@ -1,5 +1,4 @@
 import { fail } from '../../core/errors.ts'
-import type { Job } from '../../core/feature.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RegistryProtocol } from '../protocol.ts'
@@ -8,15 +7,8 @@ import { createDeploys } from './deploys.ts'
 import { placeOf } from './place.ts'
 import { readFile, readMetadata } from './read.ts'
 import { createSettle } from './settle.ts'
+import { settleJob } from './settle-job.ts'
 import { put, remove, type WriteDeps } from './write.ts'
-
-/** Every minute: what was deployed without its list of versions passes the gate. */
-const settleJob = (rested: () => Promise<void>): Job => ({
-  id: 'maven-deploys',
-  name: 'Maven versions that are whole',
-  when: () => '* * * * *',
-  run: rested,
-})
 
 /** What Maven, Gradle and sbt speak. Source: maven.apache.org/repositories, and requests of real clients. */
 export function createMaven(deps: RegistryDeps): RegistryProtocol {

@@ -16,9 +16,9 @@ export function readFormats(): Promise<readonly FormatCard[]> {
   return reading
 }
 
-/** `.deb, .rpm or .apk`: the usual file of each format that is switched on. */
+/** `.deb, .rpm or .apk`: the usual file of each format that is switched on; images come by their protocol alone. */
 export function endingsInWords(all: readonly FormatCard[], last: 'or' | 'and'): string {
   const between = last === 'or' ? phrase('or') : phrase('and')
-  const usual = all.filter(({ active }) => active).map(({ endings, id }) => endings[0] ?? id)
+  const usual = all.flatMap(({ active, endings }) => (active ? endings.slice(0, 1) : []))
   return usual.length < 2 ? usual.join('') : `${usual.slice(0, -1).join(', ')} ${between} ${usual.at(-1) ?? ''}`
 }

@@ -37,12 +37,12 @@ describe.skipIf(noBrowser !== undefined)('the console has no list of formats', (
 
   test('a format that is new to the server is uploaded like the others, and in the list of the first set-up', async () => {
     await signInAt(page, `${daemon.url}/#/upload`)
-    await page.getByText('.toy, .deb, .rpm or .apk').waitFor()
+    await page.getByText('.toy, .deb, .rpm, .apk, .tgz, .whl or .jar').waitFor()
     await dropFiles(page, 'body', [
       { name: 'horse.toy', bytes: toyPackage('horse', '1', 'wood') },
       { name: 'notes.txt', bytes: Buffer.from('x') },
     ])
-    await page.getByText('The console sends .toy, .deb, .rpm and .apk files.').waitFor()
+    await page.getByText('The console sends .toy, .deb, .rpm, .apk, .tgz, .whl and .jar files.').waitFor()
     await page
       .getByRole('row', { name: /horse\.toy/ })
       .getByText('Published')

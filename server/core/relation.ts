@@ -48,7 +48,10 @@ export interface Offered extends Provided {
 /** `libc6 (>= 2.36)`, for people. */
 function printRelation(relation: Relation): string {
   const name = relation.arch === undefined ? relation.name : `${relation.name}:${relation.arch}`
-  return relation.op === undefined ? name : `${name} (${relation.op} ${relation.version ?? ''})`
+  const { op, version = '' } = relation
+  if (op === undefined) return name
+  // a range of a language says its own operators
+  return /^[<>=~^!*[(]/.test(version) ? `${name} (${version})` : `${name} (${op} ${version})`
 }
 
 /** `a (>= 1) | b`, for people. */

@@ -422,6 +422,8 @@ const BY_DISTRIBUTION = new Set([
   'POST /bundles/import',
   'PUT /registries/{name}/packages/{package}/tags/{tag}',
   'DELETE /registries/{name}/packages/{package}/tags/{tag}',
+  'PUT /registries/{name}/packages/{package}/versions/{version}/yank',
+  'DELETE /registries/{name}/packages/{package}/versions/{version}/yank',
 ])
 
 /** What people and machines do to be read of: it goes on while a licence that has ended is renewed. */

@@ -119,6 +119,19 @@ describe.skipIf(lacking('openssl').length > 0)('the certificate (needs openssl)'
     await writeFile(join(folder, 'etc/tls/server.key'), key)
   }
 
+  test('an address that comes while it is made is in the next one', async () => {
+    // nothing the first time somebody asks, then an address
+    const ip = `#!/bin/sh\n[ -e ${folder}/asked ] && echo '2: eth0 inet 192.0.2.5/24 scope global eth0'\n: >${folder}/asked\n`
+    await mkdir(join(folder, 'bin'))
+    await writeFile(join(folder, 'bin/ip'), ip, { mode: 0o755 })
+    const { GATEHOUSE_ADDRESSES: _, ...others } = env
+    env = { ...others, PATH: `${join(folder, 'bin')}:${process.env.PATH ?? ''}` }
+    expect(await program('certificate')).toMatchObject({ code: 0, out: 'issued\n' })
+    expect(await program('certificate')).toMatchObject({ code: 0, out: 'issued\n' })
+    expect((await certificate()).checkIP('192.0.2.5')).toBe('192.0.2.5')
+    expect(await program('certificate')).toMatchObject({ code: 0, out: '' })
+  })
+
   test.skipIf(lacking('faketime').length > 0)(
     'is made anew 30 days before its end, and when the clock was set back (needs faketime)',
     async () => {

@@ -39,6 +39,7 @@ describe('a format that is a folder and a line in the list', () => {
       active: true,
       release_words: false,
       documents: false,
+      registry: false,
     })
   })
 

@@ -5,6 +5,7 @@ import { fail } from '../../core/errors.ts'
 import type { Blob } from '../../core/identity.ts'
 import type { Layout } from '../../files/layout.ts'
 import type { SpooledFile } from '../../files/spool.ts'
+import { fsyncFolder } from '../../lib/atomic.ts'
 import { readAt } from '../../lib/read-at.ts'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -107,6 +108,7 @@ export function createDeploys({ db, layout: { deploys: folder }, clock }: Deploy
     const handle = await open(from, 'r')
     await handle.sync().finally(() => handle.close())
     await rename(from, join(folder, kept))
+    await fsyncFolder(folder)
     const { sha256, size, md5, sha1, sha512 } = blob
     const isNew = await addArrived(db, { ...of, ...by, path, kept, sha256, size, md5, sha1, sha512, at: clock.now() })
     if (isNew) return

@@ -39,6 +39,7 @@ async function publish(
   registry: string,
   { filename, bytes, version }: ReturnType<typeof wheelOf>,
   token?: string,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
   const form = new FormData()
   for (const [name, value] of Object.entries({
@@ -49,6 +50,7 @@ async function publish(
     'filetype': 'bdist_wheel',
     'pyversion': 'py3',
     'sha256_digest': createHash('sha256').update(bytes).digest('hex'),
+    ...more,
   }))
     form.set(name, value)
   form.set('content', new Blob([new Uint8Array(bytes)]), filename)
@@ -189,6 +191,34 @@ describe('who publishes', () => {
     expect((await publish('open', wheelOf('4.0'), admin)).status).toBe(409)
     expect((await read('open/simple/hello/')).status).toBe(200)
     await must('PATCH', '/registries/open', { retired: false })
+  })
+
+  test('a digest that twine names is in the report; a wrong one is refused, also where the check is off', async () => {
+    const wheel = wheelOf('6.0')
+    const md5 = createHash('md5').update(wheel.bytes).digest('hex')
+    const [said, zeros] = [createHash('sha256').update(wheel.bytes).digest('hex'), '0'.repeat(64)]
+    const answerTo = async (more: Readonly<Record<string, string>>) => {
+      const answer = await publish('open', wheel, admin, more)
+      return [answer.status, await answer.text()]
+    }
+    await must('PATCH', '/settings/', { validation: { sha256_check: false } })
+    expect(await answerTo({ sha256_digest: zeros })).toEqual([
+      400,
+      `The file has SHA-256 ${said}, the sender said ${zeros}. Nothing was kept; send it again.\n`,
+    ])
+    await must('PATCH', '/settings/', { validation: { sha256_check: true } })
+    expect(await answerTo({ md5_digest: zeros.slice(32) })).toEqual([
+      400,
+      `The file has the MD5 ${md5}, the sender said ${zeros.slice(32)}. Nothing was kept; send it again.\n`,
+    ])
+    expect(await answerTo({ md5_digest: 'nonsense' })).toEqual([
+      400,
+      'The field md5_digest is no digest of 32 hex characters.\n',
+    ])
+    expect((await call('GET', '/artifacts/hello/6.0?distribution=open')).status).toBe(404)
+    expect(await answerTo({ md5_digest: md5 })).toEqual([200, 'hello-6.0-py3-none-any.whl is published.\n'])
+    const { text } = await call('GET', '/artifacts/hello/6.0?distribution=open')
+    expect(text).toContain(`SHA-256 ${said}, as the sender said.`)
   })
 
   test('POST /upload/ takes what the registry reads, and nothing else', async () => {

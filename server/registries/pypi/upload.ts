@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { fail } from '../../core/errors.ts'
+import { sha256 } from '../../core/identity.ts'
 import { isServed, type Manifest } from '../../core/manifest.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
 import { pep440Key } from '../../core/versions/pep440.ts'
@@ -7,7 +8,7 @@ import { together, type SpooledFile } from '../../files/spool.ts'
 import { pypi } from '../../formats/pypi/index.ts'
 import { normalName, normalVersion, readFileName } from '../../formats/pypi/names.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
-import { admitVersion, needHosted } from '../admit.ts'
+import { admitVersion, needHosted, type Publication } from '../admit.ts'
 import type { RegistryDeps } from '../deps.ts'
 import { reviewLink, whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
@@ -19,19 +20,30 @@ import { plain } from './said.ts'
 
 const HEX = /^[0-9a-f]+$/
 
-/** @throws digest_mismatch, bad_request: what the sender digested is not what arrived */
-function mustMatch({ file, fields }: UploadForm): void {
-  const { sha256, md5 } = file.blob
-  for (const [field, actual] of [
-    ['sha256_digest', sha256],
-    ['md5_digest', md5],
-  ] as const) {
-    const expected = fields.get(field)?.trim().toLowerCase() ?? ''
-    if (expected === '' || expected === actual) continue
-    if (!HEX.test(expected) || expected.length !== actual.length)
-      fail('bad_request', { said: `The field ${field} is no digest of ${actual.length} hex characters.` })
-    fail('digest_mismatch', { actual, expected })
-  }
+/** What the sender digested; undefined where it named none. @throws bad_request where that is no digest */
+function digestIn(fields: UploadForm['fields'], field: string, length: number): string | undefined {
+  const said = fields.get(field)?.trim().toLowerCase() ?? ''
+  if (said === '') return undefined
+  if (!HEX.test(said) || said.length !== length)
+    fail('bad_request', { said: `The field ${field} is no digest of ${length} hex characters.` })
+  return said
+}
+
+/**
+ * Compares what the sender digested with what arrived, whatever the settings say.
+ * @returns what the gate compares and records again
+ * @throws digest_mismatch, bad_request
+ */
+function mustMatch({ file, fields }: UploadForm): Pick<Publication, 'expectedSha256'> {
+  const { sha256: actual, md5 } = file.blob
+  const expected = digestIn(fields, 'sha256_digest', actual.length)
+  if (expected !== undefined && expected !== actual) fail('digest_mismatch', { actual, expected })
+  const said = digestIn(fields, 'md5_digest', md5.length)
+  if (said !== undefined && said !== md5)
+    fail('bad_request', {
+      said: `The file has the MD5 ${md5}, the sender said ${said}. Nothing was kept; send it again.`,
+    })
+  return expected === undefined ? {} : { expectedSha256: sha256(expected) }
 }
 
 /** @throws bad_request */
@@ -81,7 +93,10 @@ export function createUpload(deps: RegistryDeps): (request: RegistryRequest) => 
     return together(file, [beside])
   }
 
-  async function admit(request: RegistryRequest, file: SpooledFile): Promise<RegistryAnswer> {
+  async function admit(
+    request: RegistryRequest,
+    { file, ...said }: Pick<Publication, 'file' | 'expectedSha256'>,
+  ): Promise<RegistryAnswer> {
     const { registry, caller, console } = request
     const named = readFileName(file.filename)
     const version = normalVersion(named?.version ?? '')
@@ -98,6 +113,7 @@ export function createUpload(deps: RegistryDeps): (request: RegistryRequest) => 
         format: pypi,
         registry,
         caller,
+        ...said,
         ...(held === undefined ? {} : { heldFor: `${held.files[0].path} of the same version is not out either.` }),
       })
       return answerOf(manifest, outcome, console)
@@ -109,15 +125,14 @@ export function createUpload(deps: RegistryDeps): (request: RegistryRequest) => 
     needHosted(request.registry)
     const limitBytes = settings.now().validation.max_upload_size_mb * 1024 * 1024
     const form = await readUpload(request, { spool, limitBytes })
-    let file = form.file
+    let publication: Parameters<typeof admit>[1]
     try {
       mustBeUpload(form.fields)
-      mustMatch(form)
-      file = await withProvenance(form, request.signal)
+      publication = { ...mustMatch(form), file: await withProvenance(form, request.signal) }
     } catch (error) {
-      await file.discard()
+      await form.file.discard()
       throw error
     }
-    return admit(request, file)
+    return admit(request, publication)
   }
 }

@@ -18,7 +18,7 @@ export interface RegistryView {
   readonly retired: boolean
   /** REPO_FORMAT lets its packages in. */
   readonly active: boolean
-  /** Of a Maven registry: how many builds of a snapshot are kept; null: all. */
+  /** Of a Maven registry: how many builds of a snapshot are kept; null: the newest ten. */
   readonly snapshots_kept: number | null
   readonly packages: number
   readonly versions: number
@@ -179,7 +179,8 @@ export const registries = contract({
     fails: ['registry_not_found'],
   },
   'PATCH /registries/{name}': {
-    summary: 'Changes the label of a registry, retires it, or lets it take packages again.',
+    summary:
+      'Changes the label of a registry and its `snapshots_kept` (null: the newest ten), retires it, or lets it take packages again.',
     leader: true,
     access: 'admin',
     limit,

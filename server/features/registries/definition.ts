@@ -9,7 +9,7 @@ import type { Format } from '../../formats/format.ts'
 export interface RegistryWish {
   readonly label?: string | undefined
   readonly retired?: boolean | undefined
-  /** Null: all of them. */
+  /** Null: the newest ten. */
   readonly snapshots_kept?: number | null | undefined
 }
 

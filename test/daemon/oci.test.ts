@@ -211,6 +211,29 @@ describe('blobs', () => {
     expect(far.status).toBe(202)
   })
 
+  test('too large are refused in words, in one request and in pieces, and what is here stays', async () => {
+    const { base, ask, pushBlob } = client('large')
+    const large = Buffer.alloc(3 * 1024 * 1024, 'x')
+    const at = header(await ask('POST', `${base}/blobs/uploads/`), 'location')
+    expect((await ask('PATCH', at, { body: bytes, headers: pieces })).status).toBe(202)
+    const { max_upload_size_mb: before } = (
+      await daemon.call<{ validation: { max_upload_size_mb: number } }>('GET', '/settings/', { token: admin })
+    ).body.validation
+    await settings({ max_upload_size_mb: 1 })
+    try {
+      for (const refused of [await ask('PATCH', at, { body: large, headers: pieces }), await pushBlob(large)]) {
+        expect([refused.status, refused.error.code]).toEqual([413, 'SIZE_INVALID'])
+        expect(refused.error.message).toContain('larger than 1 MB')
+      }
+    } finally {
+      await settings({ max_upload_size_mb: before })
+    }
+    expect(header(await ask('GET', at), 'range')).toBe(`0-${bytes.length - 1}`)
+    expect((await ask('PUT', `${at}?digest=${digest}`)).status).toBe(201)
+    const manifest = await ask('PUT', `${base}/manifests/v1`, { body: Buffer.alloc(5 * 1024 * 1024, ' ') })
+    expect([manifest.status, manifest.error.code]).toEqual([413, 'SIZE_INVALID'])
+  })
+
   test('deleted while no manifest names it', async () => {
     const { base, ask, push } = client('deleted')
     const image = imageOf('deleted')

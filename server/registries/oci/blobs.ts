@@ -4,6 +4,7 @@ import type { Blob, Codename } from '../../core/identity.ts'
 import type { SpooledFile } from '../../files/spool.ts'
 import { oci } from '../../formats/oci/index.ts'
 import { needHosted } from '../admit.ts'
+import { chunksOf } from '../body.ts'
 import type { Caller, RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { placeOf, plain, refuseAs } from './answers.ts'
 import type { OciDeps } from './deps.ts'
@@ -169,7 +170,7 @@ export function createBlobRoutes(deps: OciDeps, uploads: Uploads) {
       return under(202, request, name, await uploads.start(repository, caller.who?.name ?? ''))
     needDigest(digest)
     const limitBytes = settings.now().validation.max_upload_size_mb * 1024 * 1024
-    const file = await spool.receive(request.body, { filename: 'blob', limitBytes, signal: request.signal })
+    const file = await spool.receive(chunksOf(request.body), { filename: 'blob', limitBytes, signal: request.signal })
     try {
       mustBe(digest, file.blob)
       await keep(repository, file)

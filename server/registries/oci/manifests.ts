@@ -11,6 +11,7 @@ import { oci } from '../../formats/oci/index.ts'
 import { digestBytes } from '../../lib/digest.ts'
 import { Malformed } from '../../lib/limited.ts'
 import { admitVersion, needHosted } from '../admit.ts'
+import { chunksOf } from '../body.ts'
 import { reviewLink, whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { headerText, placeOf, plain, refuseAs } from './answers.ts'
@@ -33,7 +34,7 @@ const sentenceOf = (manifest: Manifest, { console }: Pick<RegistryRequest, 'cons
 async function bytesOf({ body }: RegistryRequest): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
+  for await (const chunk of chunksOf(body)) {
     size += chunk.length
     if (size > MAX_DOCUMENT) refuseAs(413, 'SIZE_INVALID', 'The manifest is larger than 4 MiB, the most that is taken.')
     chunks.push(chunk)

@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { isRefusal } from '../../core/errors.ts'
 import { tooLarge, type SpooledFile } from '../../files/spool.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
+import { chunksOf } from '../body.ts'
 import { refuseAs } from './answers.ts'
 import type { OciDeps } from './deps.ts'
 import type { Repository } from '../../catalog/queries/oci.ts'
@@ -113,7 +114,7 @@ export function createUploads(deps: Pick<OciDeps, 'db' | 'spool' | 'layout' | 's
 
   async function take(row: UploadRow, chunk: Chunk): Promise<UploadRow> {
     mustFollow(row, chunk)
-    const file = await receive(chunk.body, row.size, chunk.signal)
+    const file = await receive(chunksOf(chunk.body), row.size, chunk.signal)
     try {
       const { range } = chunk
       if (range !== undefined && range.last - range.first + 1 !== file.blob.size)

@@ -102,6 +102,26 @@ test('an upload that nobody goes on with ends after a day, with its file', async
   expect(await readdir(layoutOf(root).uploads)).toEqual([])
 })
 
+test('an upload that begins while others are swept keeps its file', async () => {
+  const uploads = uploadsOf()
+  await mkdir(layoutOf(root).uploads, { recursive: true })
+  let id = ''
+  // whatever is asked first, one begins right behind the answer
+  const slow = {
+    ...db,
+    query: async <T extends object>(sql: string, values?: readonly unknown[]) => {
+      const rows = await db.query<T>(sql, values)
+      if (!sql.startsWith('select id from registry_upload')) return rows
+      ;({ id } = await uploads.start(repository, 'person'))
+      await uploads.append(repository, id, { body: Readable.from([Buffer.from('some')]), signal })
+      return rows
+    },
+  }
+  await createUploads({ db: slow, spool, layout: layoutOf(root), settings, clock }).sweep(now)
+  expect((await uploads.need(repository, id)).size).toBe(4)
+  await uploads.cancel(repository, id)
+})
+
 test('an upload is never larger than the setting allows, in however many pieces', async () => {
   const uploads = uploadsOf()
   const { id } = await uploads.start(repository, 'person')

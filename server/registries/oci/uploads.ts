@@ -175,10 +175,10 @@ export function createUploads(deps: Pick<OciDeps, 'db' | 'spool' | 'layout' | 's
       }),
     async sweep(before) {
       await deleteOldUploads(db, before)
-      const known = await listUploads(db)
+      // files first: a new upload has its row before its file, so one that begins meanwhile is not among them
       const files = await readdir(layout.uploads).catch(() => [])
+      const known = await listUploads(db)
       for (const name of files) {
-        // a new one has its row before its file
         if (!known.has(name)) await lock.run(name, () => rm(fileOf(name), { force: true }))
       }
     },

@@ -1,3 +1,4 @@
+import { asciiLine } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest, Refusal } from '../protocol.ts'
 
 /** Source: distribution specification 1.1, "Error Codes". */
@@ -93,9 +94,5 @@ export function placeOf({ address }: Pick<RegistryRequest, 'address'>, ...rest: 
   return [new URL(address).pathname.replace(/\/$/, ''), ...rest].join('/')
 }
 
-/** A text that fits a header: ASCII, one line. Source: RFC 9110, 5.5. */
-export const headerText = (text: string): string =>
-  text
-    .replace(/[^\x20-\x7e]+/g, ' ')
-    .replace(/["\\]/g, "'")
-    .slice(0, 300)
+/** A text that fits between the quotes of a header, whole: what ends it may be a link. Source: RFC 9110, 5.6.4. */
+export const headerText = (text: string): string => asciiLine(text).replace(/["\\]/g, "'")

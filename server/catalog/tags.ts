@@ -8,6 +8,7 @@ import type { Audit } from '../record/audit.ts'
 import { tagged } from './audit-facts.ts'
 import type { Actor, SetTag, Written } from './change.ts'
 import { oweTags } from './effects.ts'
+import { removeWaitingTag } from './queries/oci-lists.ts'
 import { deleteTag, deleteTagsOf, findVersion, lockTags, readTag, writeTag } from './queries/tags.ts'
 
 export interface TagDeps {
@@ -31,10 +32,12 @@ export interface Tags {
 
 /** Tags over their table; the file beside the manifests is owed. */
 export function createTags({ db, outbox, audit, clock }: TagDeps): Tags {
-  const write = (tx: Tx, { of, tag, version }: SetTag, actor: Actor): Promise<void> =>
-    version === undefined
-      ? deleteTag(tx, of, tag)
-      : writeTag(tx, of, { tag, version, by: actor.name, at: isoNow(clock) })
+  async function write(tx: Tx, { of, tag, version }: SetTag, actor: Actor): Promise<void> {
+    if (version !== undefined) return writeTag(tx, of, { tag, version, by: actor.name, at: isoNow(clock) })
+    await deleteTag(tx, of, tag)
+    // an earlier push that is approved later must not set it again
+    await removeWaitingTag(tx, of, { tag })
+  }
 
   return {
     set: (change, actor) =>

@@ -85,15 +85,21 @@ export async function removeWaitingTag(
   )
 }
 
-/** The tags that wait in a repository, with the state of their version; null: it was deleted. */
+/**
+ * The tags that wait in a repository, with the state of their version; null: it was deleted. `overruled`: the tag was
+ * set after that push.
+ */
 export function listWaitingTags(
   db: Queryable,
   { codename, name }: Repository,
-): Promise<(WaitingTag & { readonly state: State | null })[]> {
+): Promise<(WaitingTag & { readonly state: State | null; readonly overruled: boolean })[]> {
   return db.query(
     `select w.tag, w.version, w.set_by as by, (select p.state from package p where p.format = 'oci'
-      and p.codename = w.codename and p.name = w.name and p.version = w.version limit 1) as state
-    from registry_waiting_tag w where w.codename = $1 and w.name = $2 order by w.tag`,
+      and p.codename = w.codename and p.name = w.name and p.version = w.version limit 1) as state,
+      coalesce(t.set_at > w.set_at, false) as overruled
+    from registry_waiting_tag w
+    left join tag t on t.format = 'oci' and t.codename = w.codename and t.name = w.name and t.tag = w.tag
+    where w.codename = $1 and w.name = $2 order by w.tag`,
     [codename, name],
   )
 }

@@ -8,13 +8,16 @@ import { listWaitingTags, putWaitingTag, removeWaitingTag, type WaitingTag } fro
 
 /** Tags pushed with a version that is held: they move when it is published, and clients keep the last good one. */
 export interface WaitingTags {
-  /** Moves the tags whose version is published by now. @returns those that go on waiting */
+  /**
+   * Moves the tags whose version is published by now, and forgets those that were set otherwise since.
+   * @returns those that go on waiting
+   */
   settle(repository: Repository): Promise<readonly WaitingTag[]>
   /** Gives a version a tag: at once where it is published, otherwise when it will be. */
   name(repository: Repository, what: { readonly tag: string; readonly manifest: Manifest }, actor: Actor): Promise<void>
 }
 
-/** They are looked at when somebody asks about their repository: nobody else could see that a tag has moved. */
+/** They are looked at when a client asks about their repository; until then the console shows a tag where it was. */
 export function createWaitingTags({ db, catalog, clock }: Pick<OciDeps, 'db' | 'catalog' | 'clock'>): WaitingTags {
   async function move({ codename, name }: Repository, { tag, version }: WaitingTag, actor: Actor): Promise<void> {
     try {
@@ -29,10 +32,10 @@ export function createWaitingTags({ db, catalog, clock }: Pick<OciDeps, 'db' | '
     async settle(repository) {
       const rows = await listWaitingTags(db, repository)
       for (const row of rows) {
-        if (row.state === 'published') await move(repository, row, { name: row.by })
-        else if (row.state === null) await removeWaitingTag(db, repository, row)
+        if (row.overruled || row.state === null) await removeWaitingTag(db, repository, row)
+        else if (row.state === 'published') await move(repository, row, { name: row.by })
       }
-      return rows.filter(({ state }) => state !== 'published' && state !== null)
+      return rows.filter(({ state, overruled }) => !overruled && state !== 'published' && state !== null)
     },
     async name(repository, { tag, manifest }, actor) {
       const { version } = manifest.ref

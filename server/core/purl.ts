@@ -54,6 +54,9 @@ function decode(text: string): string | undefined {
   }
 }
 
+/** A package URL without what it says of one file. */
+export const barePurl = (purl: string): string => purl.replace(/[?#].*$/, '')
+
 // scheme, type, path with its version, qualifiers, subpath: each part ends at the mark of the next one
 const PARTS = /^pkg:\/*([a-z][a-z0-9.+-]*)\/([^?#]+)(?:\?([^#]*))?(?:#.*)?$/i
 

@@ -1,6 +1,7 @@
 import { listServedVersions } from '../catalog/queries/served-versions.ts'
 import { DEPENDENCY_RULE, isMalicious, type Finding } from '../core/findings.ts'
 import { actionOf, hardestAction, policyOf } from '../core/policy.ts'
+import { barePurl } from '../core/purl.ts'
 import type { Report } from '../core/report.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import type { Queryable } from '../db/db.ts'
@@ -34,9 +35,6 @@ function name(findings: readonly Finding[], versions: ReadonlyMap<string, string
   return `${named.join(', ')}${findings.length > MOST_NAMED ? ` and ${findings.length - MOST_NAMED} more` : ''}`
 }
 
-/** A package URL without what it says of one file. */
-const bare = (purl: string): string => purl.replace(/[?#].*$/, '')
-
 /** Adds where a finding is: in what a client installs beside the package. */
 function inDependency({ name, need }: Chosen, purl: string): (finding: Finding) => Finding {
   const at = {
@@ -62,7 +60,7 @@ async function lookUp(chosen: readonly Chosen[], subject: Subject, data: LookUp,
     return {
       findings: chosen.flatMap((one, at) => {
         const purl = format.purl({ format: format.id, name: one.name, version: one.version, arch }, distribution)
-        return (answers[at] ?? []).map(inDependency(one, bare(purl)))
+        return (answers[at] ?? []).map(inDependency(one, barePurl(purl)))
       }),
     }
   } catch (error) {

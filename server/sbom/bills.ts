@@ -2,6 +2,7 @@ import type { IndexedManifest } from '../catalog/queries/search.ts'
 import type { VersionPlace } from '../catalog/queries/versions.ts'
 import { isOfDependency } from '../core/findings.ts'
 import type { FormatId } from '../core/identity.ts'
+import { barePurl } from '../core/purl.ts'
 import { isoNow, type Clock } from '../lib/clock.ts'
 import type { Repositories } from '../core/repository.ts'
 import type { Db } from '../db/db.ts'
@@ -45,9 +46,6 @@ export interface BillsDeps {
 const CHUNK = 200
 const NEVER = '1970-01-01T00:00:00.000Z'
 
-/** A package URL without what it says of one file. */
-const bare = (purl: string): string => purl.replace(/[?#].*$/, '')
-
 /** Makes bills from rows. A bill names the packages that were there when it was begun. */
 export function createBills({ db, clock, contents, formats, repositories, tool }: BillsDeps): Bills {
   const entryOf = (manifest: IndexedManifest, carried: Contents): Entry => {
@@ -58,7 +56,7 @@ export function createBills({ db, clock, contents, formats, repositories, tool }
       manifest: { ...manifest, findings: findings.filter(one => !isOfDependency(one)) },
       purl,
       // a package of a registry names itself in its files, too
-      contents: { ...carried, components: carried.components.filter(one => bare(one.purl) !== bare(purl)) },
+      contents: { ...carried, components: carried.components.filter(one => barePurl(one.purl) !== barePurl(purl)) },
     }
   }
 

@@ -12,7 +12,7 @@ function placeOf({ address }: Pick<RegistryFacts, 'address'>): {
   return { host: url.host, place: `${url.host}/${registry}`, isPlain: url.protocol === 'http:' }
 }
 
-/** Written once, so that a token never stands in a command line. */
+/** A login that reads the token from a pipe, so that it does not stand in its command line. */
 const stdin = (command: string): string => `echo ${TOKEN_PLACE} | ${command}`
 
 const HELD_NOTE =

@@ -1,11 +1,10 @@
 import { relPath } from '../../core/identity.ts'
+import { compareTexts } from '../../core/versions/numerals.ts'
 import type { Format } from '../format.ts'
 import { ociClient } from './client.ts'
 import type { OciFacts } from './facts.ts'
 import { inner, inspect } from './inspect.ts'
 import { complain } from './names.ts'
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /**
  * Container images and other OCI artifacts: a manifest and the blobs that it names. Its version is the manifest's
@@ -20,12 +19,12 @@ export const oci: Format<OciFacts> = {
   recognises: () => false,
   inspect,
   inner,
-  compareVersions: compare,
+  compareVersions: compareTexts,
   versionKey: version => version,
   satisfies(have, { name, op, version }) {
     if (have.name !== name) return false
     if (op === undefined || version === undefined) return true
-    const order = compare(have.version ?? '', version)
+    const order = compareTexts(have.version ?? '', version)
     return { '<': order < 0, '<=': order <= 0, '=': order === 0, '>=': order >= 0, '>': order > 0 }[op]
   },
   poolName: ({ name, version }, _source, component) =>

@@ -9,7 +9,7 @@ import { BLOCK, checkHeader, type TarEntry } from '../../lib/tar-header.ts'
 
 /** The most that an image may unpack to, and entries of all its layers together. */
 const MAX_UNPACKED = 32 * 2 ** 30
-const MAX_ENTRIES = 1_000_000
+export const MAX_ENTRIES = 1_000_000
 /** Real layers unpack to a few times their size; from so many bytes on, more than this ratio is a bomb. */
 const BOMB_FROM = 512 * 2 ** 20
 const BOMB_RATIO = 250

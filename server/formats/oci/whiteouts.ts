@@ -1,11 +1,10 @@
 import type { Unpacked } from '../../files/unpacked.ts'
 import { createTarReader } from '../../lib/tar.ts'
-import { openLayer, pathOf, type Layer } from './layers.ts'
+import { MAX_ENTRIES, openLayer, pathOf, type Layer } from './layers.ts'
 
 /** `.wh.name` removes `name` of the layers below, `.wh..wh..opq` everything in its folder. */
 const WHITEOUT = '.wh.'
 const OPAQUE = '.wh..wh..opq'
-const MAX_ENTRIES = 1_000_000
 
 /** Says of a path in a layer whether the layers above remove or replace it. */
 export type Hides = (path: string) => boolean

@@ -1,3 +1,4 @@
+import type { Repository } from '../../catalog/queries/oci.ts'
 import { asciiLine } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest, Refusal } from '../protocol.ts'
 
@@ -43,7 +44,8 @@ export function refuseAs(
   throw new OciRefusal(status, code, message, headers)
 }
 
-const VERSION = { 'Docker-Distribution-Api-Version': 'registry/2.0' }
+/** What clients know a registry by. */
+export const VERSION = { 'Docker-Distribution-Api-Version': 'registry/2.0' }
 
 /** An error as clients read it: `message` reaches the person. */
 export function errorAnswer(
@@ -59,6 +61,10 @@ export function errorAnswer(
     body: { kind: 'json', json: { errors: [{ code, message }] } },
   }
 }
+
+/** @throws OciRefusal NAME_UNKNOWN, always */
+export const refuseName = ({ codename, name }: Repository): never =>
+  refuseAs(404, 'NAME_UNKNOWN', `The registry ${codename} has nothing with the name ${name}.`)
 
 const CODE_OF_STATUS: Readonly<Record<number, OciCode>> = {
   400: 'MANIFEST_INVALID',

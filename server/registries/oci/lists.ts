@@ -4,7 +4,7 @@ import { INDEX } from '../../formats/oci/document.ts'
 import type { OciFacts } from '../../formats/oci/facts.ts'
 import { oci } from '../../formats/oci/index.ts'
 import type { RegistryAnswer, RegistryRequest, RootRequest } from '../protocol.ts'
-import { placeOf, refuseAs } from './answers.ts'
+import { placeOf, refuseAs, refuseName, VERSION } from './answers.ts'
 import { hasVersions, type Repository } from '../../catalog/queries/oci.ts'
 import { listReferrers, listRepositories, listTags } from '../../catalog/queries/oci-lists.ts'
 import type { WaitingTags } from './waiting-tags.ts'
@@ -27,7 +27,7 @@ const json = (
 ): RegistryAnswer => ({
   status: 200,
   headers: {
-    'Docker-Distribution-Api-Version': 'registry/2.0',
+    ...VERSION,
     'Cache-Control': 'no-cache',
     ...(link === undefined ? {} : { Link: `<${link}>; rel="next"` }),
     ...headers,
@@ -61,8 +61,7 @@ export function createListRoutes(
       const { last, n } = partOf(request.query)
       await waiting.settle(repository)
       const found = await listTags(db, repository, { last, n: n + 1 })
-      if (found.length === 0 && !(await hasVersions(db, repository)))
-        refuseAs(404, 'NAME_UNKNOWN', `The registry ${codename} has nothing with the name ${name}.`)
+      if (found.length === 0 && !(await hasVersions(db, repository))) refuseName(repository)
       const { page, link } = pageOf(
         found,
         n,

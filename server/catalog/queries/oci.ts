@@ -1,6 +1,7 @@
 import type { Blob, Codename, Sha256 } from '../../core/identity.ts'
 import type { Manifest, State } from '../../core/manifest.ts'
 import type { Queryable } from '../../db/db.ts'
+import { fromRow, type Row } from './store.ts'
 
 /** A repository: a name below a registry. */
 export interface Repository {
@@ -30,25 +31,48 @@ function columnOf(digest: string): readonly [column: 'sha256' | 'sha512', hex: s
   return [algorithm === 'sha512' ? 'sha512' : 'sha256', hex]
 }
 
-/** A blob by its digest; undefined where this repository has none. */
-export async function findBlob(
+/** A row for each state of the versions that name a blob, and one where it arrived by itself. */
+function readBlobRows(
   db: Queryable,
   { codename, name }: Repository,
-  digest: string,
-): Promise<KnownBlob | undefined> {
-  const [column, hex] = columnOf(digest)
-  const rows = await db.query<BlobRow>(
+  column: 'sha256' | 'sha512',
+  hexes: readonly string[],
+): Promise<BlobRow[]> {
+  return db.query(
     `
     select f.sha256, f.size, f.md5, f.sha1, f.sha512, p.state from package_file f join package p on p.id = f.package_id
-      where f.${column} = $3 and f.n > 0 and p.format = 'oci' and p.codename = $1 and p.name = $2
+      where f.${column} = any($3::text[]) and f.n > 0 and p.format = 'oci' and p.codename = $1 and p.name = $2
     union
-    select sha256, size, md5, sha1, sha512, null from registry_blob where ${column} = $3 and codename = $1 and name = $2`,
-    [codename, name, hex],
+    select sha256, size, md5, sha1, sha512, null from registry_blob
+      where ${column} = any($3::text[]) and codename = $1 and name = $2`,
+    [codename, name, hexes],
   )
+}
+
+const blobOf = ({ state: _, ...blob }: BlobRow): Blob => blob
+
+/** A blob by its digest; undefined where this repository has none. */
+export async function findBlob(db: Queryable, repository: Repository, digest: string): Promise<KnownBlob | undefined> {
+  const [column, hex] = columnOf(digest)
+  const rows = await readBlobRows(db, repository, column, [hex])
   const [first] = rows
-  if (first === undefined) return undefined
-  const { state: _, ...blob } = first
-  return { blob, states: rows.flatMap(({ state }) => state ?? []) }
+  return first && { blob: blobOf(first), states: rows.flatMap(({ state }) => state ?? []) }
+}
+
+/** Blobs by their digests, as those are written; without those that this repository does not have. */
+export async function findBlobs(
+  db: Queryable,
+  repository: Repository,
+  digests: readonly string[],
+): Promise<ReadonlyMap<string, Blob>> {
+  const found = new Map<string, Blob>()
+  for (const algorithm of ['sha256', 'sha512'] as const) {
+    const hexes = digests.map(columnOf).flatMap(([column, hex]) => (column === algorithm ? [hex] : []))
+    if (hexes.length === 0) continue
+    const rows = await readBlobRows(db, repository, algorithm, hexes)
+    for (const row of rows) found.set(`${algorithm}:${row[algorithm]}`, blobOf(row))
+  }
+  return found
 }
 
 /** Notes that a repository has a blob; one that it has already counts as new. */
@@ -60,7 +84,7 @@ export async function addBlob(db: Queryable, { codename, name }: Repository, blo
   )
 }
 
-/** Forgets a blob that no version here names. @returns false where one does */
+/** Forgets that a repository has a blob; what versions name stays theirs. */
 export async function removeBlob(db: Queryable, { codename, name }: Repository, digest: Sha256): Promise<void> {
   await db.query('delete from registry_blob where codename = $1 and name = $2 and sha256 = $3', [
     codename,
@@ -88,14 +112,39 @@ export async function findByDigest(
   digest: string,
 ): Promise<Manifest | undefined> {
   const [column, hex] = columnOf(digest)
-  const row = await db.first<{ manifest: Omit<Manifest, 'facts' | 'paths'>; facts: unknown }>(
+  const row = await db.first<Row>(
     column === 'sha256'
-      ? `select manifest, facts from package where format = 'oci' and codename = $1 and name = $2 and version = $3`
-      : `select p.manifest, p.facts from package_file f join package p on p.id = f.package_id
+      ? `select id, manifest, facts, '' as paths from package
+        where format = 'oci' and codename = $1 and name = $2 and version = $3`
+      : `select p.id, p.manifest, p.facts, '' as paths from package_file f join package p on p.id = f.package_id
         where p.format = 'oci' and p.codename = $1 and p.name = $2 and f.n = 0 and f.sha512 = $3`,
     [codename, name, column === 'sha256' ? digest : hex],
   )
-  return row && { ...row.manifest, facts: row.facts, paths: [] }
+  return row && fromRow(row)
+}
+
+/** What an answer with a manifest says of it. */
+export interface ManifestHead {
+  readonly version: string
+  readonly state: State
+  readonly mediaType: string
+  readonly sha256: Sha256
+  readonly size: number
+}
+
+/** The head of a manifest by its digest, in any state. */
+export async function findHead(
+  db: Queryable,
+  { codename, name }: Repository,
+  digest: string,
+): Promise<ManifestHead | undefined> {
+  const [column, hex] = columnOf(digest)
+  return db.first<ManifestHead>(
+    `select p.version, p.state, p.facts->>'media_type' as "mediaType", f.sha256, f.size
+    from package p join package_file f on f.package_id = p.id and f.n = 0
+    where p.format = 'oci' and p.codename = $1 and p.name = $2 and ${column === 'sha256' ? 'p.version' : 'f.sha512'} = $3`,
+    [codename, name, column === 'sha256' ? digest : hex],
+  )
 }
 
 /** The states of these versions, by version; those that are not here are left out. */

@@ -37,8 +37,14 @@ export async function readTags(db: Queryable, viewer: Viewer, of: PackageName): 
   return rows.map(fromRow)
 }
 
+/** One tag of a package. */
 export async function readTag(db: Queryable, viewer: Viewer, of: PackageName, tag: string): Promise<Tag | undefined> {
-  return (await readTags(db, viewer, of)).find(one => one.tag === tag)
+  const { values, add } = params(...ofParams(of), tag)
+  const row = await db.first<Row>(
+    `select tag, version, set_by, set_at from tag where ${OF} and tag = $4 and ${seenBy(viewer, add, 'codename')}`,
+    values,
+  )
+  return row && fromRow(row)
 }
 
 /** The tags of these packages, by name and tag. */

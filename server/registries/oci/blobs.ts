@@ -6,7 +6,7 @@ import { oci } from '../../formats/oci/index.ts'
 import { needHosted } from '../admit.ts'
 import { chunksOf } from '../body.ts'
 import type { Caller, RegistryAnswer, RegistryRequest } from '../protocol.ts'
-import { placeOf, plain, refuseAs } from './answers.ts'
+import { placeOf, plain, refuseAs, VERSION } from './answers.ts'
 import type { OciDeps } from './deps.ts'
 import { addBlob, findBlob, removeBlob, type KnownBlob, type Repository } from '../../catalog/queries/oci.ts'
 import { needDigest, type Route } from './routes.ts'
@@ -108,7 +108,7 @@ export function createBlobRoutes(deps: OciDeps, uploads: Uploads) {
     return {
       status: 200,
       type: 'application/octet-stream',
-      headers: { 'Docker-Content-Digest': digest, 'Docker-Distribution-Api-Version': 'registry/2.0' },
+      headers: { ...VERSION, 'Docker-Content-Digest': digest },
       body: { kind: 'blob', sha256, size },
       conditional: true,
     }
@@ -125,8 +125,11 @@ export function createBlobRoutes(deps: OciDeps, uploads: Uploads) {
         'UNSUPPORTED',
         'A manifest names this blob. Delete the manifest: the blob goes with the last one that names it.',
       )
-    await removeBlob(db, repository, known.blob.sha256)
-    await outbox.owe(db, `blob:${known.blob.sha256}`)
+    const { sha256 } = known.blob
+    await db.tx(async tx => {
+      await removeBlob(tx, repository, sha256)
+      await outbox.owe(tx, `blob:${sha256}`)
+    })
     outbox.nudge()
     return plain(202)
   }

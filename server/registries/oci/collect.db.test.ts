@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDb } from '../../../test/support/postgres.ts'
 import { layoutOf } from '../../../test/support/repositories.ts'
 import { createBlobs } from '../../catalog/blobs.ts'
-import { addBlob, findBlob, type Repository } from '../../catalog/queries/oci.ts'
+import { addBlob, findBlob, findBlobs, type Repository } from '../../catalog/queries/oci.ts'
 import type { Codename } from '../../core/identity.ts'
 import type { Db } from '../../db/db.ts'
 import { createOutbox, type Outbox } from '../../db/outbox.ts'
@@ -72,6 +72,10 @@ test('a blob that no manifest names is removed after a day, and not before', asy
   expect([await pool.has(old.sha256), await pool.has(young.sha256)]).toEqual(['nowhere', 'pool'])
   expect(await findBlob(db, repository, `sha256:${old.sha256}`)).toBeUndefined()
   expect(await findBlob(db, repository, `sha512:${young.sha512}`)).toEqual({ blob: young, states: [] })
+  const digests = [`sha512:${young.sha512}`, `sha256:${young.sha256}`]
+  expect(await findBlobs(db, repository, [...digests, `sha256:${old.sha256}`])).toEqual(
+    new Map(digests.map(digest => [digest, young])),
+  )
 })
 
 test('a blob that another repository waits for stays', async () => {

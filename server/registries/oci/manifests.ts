@@ -14,9 +14,16 @@ import { admitVersion, needHosted } from '../admit.ts'
 import { chunksOf } from '../body.ts'
 import { reviewLink, whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
-import { headerText, placeOf, plain, refuseAs } from './answers.ts'
+import { headerText, placeOf, plain, refuseAs, refuseName, VERSION } from './answers.ts'
 import type { OciDeps } from './deps.ts'
-import { findBlob, findByDigest, hasVersions, readStates, type Repository } from '../../catalog/queries/oci.ts'
+import {
+  findBlobs,
+  findByDigest,
+  findHead,
+  hasVersions,
+  readStates,
+  type Repository,
+} from '../../catalog/queries/oci.ts'
 import { removeWaitingTag } from '../../catalog/queries/oci-lists.ts'
 import type { Route } from './routes.ts'
 import type { WaitingTags } from './waiting-tags.ts'
@@ -65,36 +72,39 @@ function documentOf(bytes: Buffer, type: string | undefined): OciDocument {
 export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
   const { db, catalog, spool, pool } = deps
 
-  /** In any state; of a tag the version that it names, else the one that it waits for. */
-  async function find(repository: Repository, reference: string): Promise<Manifest | undefined> {
-    if (isDigest(reference)) return findByDigest(db, repository, reference)
+  /** Of a tag the version that it names, else the one that it waits for. */
+  async function digestOf(repository: Repository, reference: string): Promise<string | undefined> {
+    if (isDigest(reference)) return reference
     const waits = await waiting.settle(repository)
     const tag = await readTag(db, ALL_SEEING, nameOf(repository), reference)
-    const version = tag?.version ?? waits.find(one => one.tag === reference)?.version
-    return version === undefined ? undefined : findByDigest(db, repository, version)
+    return tag?.version ?? waits.find(one => one.tag === reference)?.version
   }
 
-  async function unknown({ codename, name }: Repository, reference: string): Promise<never> {
-    return (await hasVersions(db, { codename, name }))
-      ? refuseAs(404, 'MANIFEST_UNKNOWN', `${name} has no manifest ${reference}.`)
-      : refuseAs(404, 'NAME_UNKNOWN', `The registry ${codename} has nothing with the name ${name}.`)
+  async function unknown(repository: Repository, reference: string): Promise<never> {
+    return (await hasVersions(db, repository))
+      ? refuseAs(404, 'MANIFEST_UNKNOWN', `${repository.name} has no manifest ${reference}.`)
+      : refuseName(repository)
+  }
+
+  /** @throws OciRefusal, always */
+  async function refuseHeld(request: RegistryRequest, repository: Repository, version: string): Promise<never> {
+    // a client that looks before it pushes must not take it for there
+    if (request.method === 'HEAD') refuseAs(404, 'MANIFEST_UNKNOWN', 'It is not served.')
+    const held = (await findByDigest(db, repository, version)) ?? (await unknown(repository, version))
+    return refuseAs(403, 'DENIED', sentenceOf(held, request))
   }
 
   async function read(request: RegistryRequest, repository: Repository, reference: string): Promise<RegistryAnswer> {
-    const found = (await find(repository, reference)) ?? (await unknown(repository, reference))
-    if (!isServed(found.state)) {
-      // a client that looks before it pushes must not take it for there
-      if (request.method === 'HEAD') refuseAs(404, 'MANIFEST_UNKNOWN', 'It is not served.')
-      refuseAs(403, 'DENIED', sentenceOf(found, request))
-    }
-    const { sha256, size } = found.files[0].blob
-    const digest = isDigest(reference) ? reference : found.ref.version
+    const digest = (await digestOf(repository, reference)) ?? (await unknown(repository, reference))
+    const found = (await findHead(db, repository, digest)) ?? (await unknown(repository, reference))
+    const { version, state, mediaType, sha256, size } = found
+    if (!isServed(state)) return refuseHeld(request, repository, version)
     return {
       status: 200,
-      type: factsOf(found).media_type,
+      type: mediaType,
       headers: {
+        ...VERSION,
         'Docker-Content-Digest': digest,
-        'Docker-Distribution-Api-Version': 'registry/2.0',
         'ETag': `"${digest}"`,
         'Cache-Control': isDigest(reference) ? 'private, max-age=31536000, immutable' : 'no-cache',
       },
@@ -105,9 +115,15 @@ export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
 
   /** The blobs that a manifest needs here, each once. @throws OciRefusal MANIFEST_BLOB_UNKNOWN, SIZE_INVALID */
   async function blobsOf(repository: Repository, { config, layers }: OciDocument): Promise<ReadonlyMap<string, Blob>> {
+    const parts = [...(config === undefined ? [] : [config]), ...layers]
+    const here = await findBlobs(
+      db,
+      repository,
+      parts.map(({ digest }) => digest),
+    )
     const blobs = new Map<string, Blob>()
-    for (const { digest, size, urls } of [...(config === undefined ? [] : [config]), ...layers]) {
-      const known = await findBlob(db, repository, digest)
+    for (const { digest, size, urls } of parts) {
+      const known = here.get(digest)
       if (known === undefined) {
         // what is fetched from elsewhere need not be here
         if (urls !== undefined) continue
@@ -117,13 +133,9 @@ export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
           `The manifest names the blob ${digest}, which ${repository.name} does not have. Push it first.`,
         )
       }
-      if (known.blob.size !== size)
-        refuseAs(
-          400,
-          'SIZE_INVALID',
-          `The manifest says that ${digest} has ${size} bytes, and it has ${known.blob.size}.`,
-        )
-      blobs.set(digest, known.blob)
+      if (known.size !== size)
+        refuseAs(400, 'SIZE_INVALID', `The manifest says that ${digest} has ${size} bytes, and it has ${known.size}.`)
+      blobs.set(digest, known)
     }
     return blobs
   }
@@ -216,8 +228,9 @@ export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
       const waits = await waiting.settle(repository)
       const isSet = (await readTag(db, ALL_SEEING, of, reference)) !== undefined
       if (!isSet && !waits.some(one => one.tag === reference)) return unknown(repository, reference)
+      // with a tag goes what waits for it
       if (isSet) await catalog.change({ kind: 'tag', of, tag: reference }, actor)
-      await removeWaitingTag(db, repository, { tag: reference })
+      else await removeWaitingTag(db, repository, { tag: reference })
       return plain(202)
     }
     const found = (await findByDigest(db, repository, reference)) ?? (await unknown(repository, reference))

@@ -1,16 +1,17 @@
+import { ociClient } from '../../formats/oci/client.ts'
 import { oci } from '../../formats/oci/index.ts'
 import type { RegistryAnswer, RegistryProtocol, RegistryRequest, RootRequest } from '../protocol.ts'
 import { errorAnswer, OciRefusal, plain, refusalAnswer, refuseAs } from './answers.ts'
 import { createBlobRoutes } from './blobs.ts'
+import { collectJob } from './collect.ts'
 import type { OciDeps } from './deps.ts'
 import { createListRoutes } from './lists.ts'
 import { createManifestRoutes } from './manifests.ts'
 import { nameIn, routeOf, type Route } from './routes.ts'
 import { createTokens, type ScopeAction } from './token.ts'
-import type { Uploads } from './uploads.ts'
+import { createUploads } from './uploads.ts'
 import { createWaitingTags } from './waiting-tags.ts'
 
-const ROOT = 'v2'
 const SERVICE = 'gatehouse'
 
 const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD'
@@ -61,7 +62,8 @@ async function explained(
  * Source: the OCI distribution specification 1.1, with the token exchange of distribution's registry. skopeo proves it
  * in `test/clients/oci.test.ts`.
  */
-export function createOci(deps: OciDeps, uploads: Uploads): RegistryProtocol {
+export function createOci(deps: OciDeps): RegistryProtocol {
+  const uploads = createUploads(deps)
   const tokens = createTokens(deps)
   const waiting = createWaitingTags(deps)
   const blobs = createBlobRoutes(deps, uploads)
@@ -127,7 +129,8 @@ export function createOci(deps: OciDeps, uploads: Uploads): RegistryProtocol {
 
   return {
     format: oci.id,
-    root: ROOT,
+    jobs: [collectJob(deps, uploads)],
+    root: ociClient.root,
     async unwrap(authorization) {
       const exchanged = await tokens.read(authorization)
       return exchanged && (exchanged.authorization ?? 'anonymous')

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -43,8 +43,10 @@ const tiny: RegistryProtocol = {
   challenge: ({ address }) => `Basic realm="${address}"`,
   unwrap: async sent =>
     sent === 'Bearer wrapped' ? 'Bearer uploader' : sent === 'Bearer nobody' ? 'anonymous' : undefined,
-  atRoot: async ({ segments }) =>
-    segments.length === 0 ? { status: 200, body: { kind: 'json', json: { tiny: 1 } } } : undefined,
+  async atRoot({ segments, body }) {
+    if (segments[0] === 'late') await new Promise(resolve => body.once('close', resolve))
+    return segments.length === 0 ? { status: 200, body: { kind: 'json', json: { tiny: 1 } } } : undefined
+  },
   async answer(request): Promise<RegistryAnswer | undefined> {
     asked.push(request)
     const [what] = request.segments
@@ -222,6 +224,21 @@ describe('answers', () => {
       })
     expect((await send('gzip')).json()).toEqual({ body: 'hello' })
     expect([(await send('br')).status, (await send('br')).json().code]).toEqual([415, 'registry_encoding'])
+  })
+  test('a packed body larger than every buffer arrives whole, also where the root was asked first', async () => {
+    const large = randomBytes(1_000_000).toString('hex')
+    const send = (name: string) =>
+      app.ask('PUT', `/tiny/${name}/x`, {
+        headers: { ...as('uploader'), 'content-encoding': 'gzip' },
+        body: gzipSync(large),
+      })
+    expect((await send('open')).json().body === large).toBe(true)
+    expect([(await send('nowhere')).status, asked.length]).toEqual([404, 1])
+  }, 20_000)
+  test('a body that is not what it says and breaks before anybody reads it harms nobody else', async () => {
+    const headers = { ...as('uploader'), 'content-encoding': 'gzip' }
+    const { status } = await app.ask('PUT', '/tiny/late/x', { headers, body: Buffer.alloc(1000, 'x') })
+    expect([status, (await ask('GET', '/tiny/open/list')).status]).toEqual([404, 200])
   })
   test('a refusal is in the words of the protocol, and a fault says nothing of itself', async () => {
     expect((await ask('GET', '/tiny/open/refused')).json()).toMatchObject({ code: 'bad_digest' })

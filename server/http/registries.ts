@@ -40,6 +40,8 @@ function bodyOf({ req }: Context): Readable {
   if (encoding === 'identity' || encoding === '') return req
   if (encoding !== 'gzip' && encoding !== 'x-gzip') fail('registry_encoding', { encoding: encoding.slice(0, 40) })
   const unpacked = createGunzip()
+  // whoever reads it meets the fault; one that comes before must not end the process
+  unpacked.on('error', () => undefined)
   req.once('error', error => unpacked.destroy(error))
   return req.pipe(unpacked)
 }
@@ -90,12 +92,15 @@ async function answerOf(asked: Asked, deps: RegistryMountDeps): Promise<Registry
   const ip = String(ctx.state.clientIp)
   const root = `${deps.address.called({ stream: ctx.req })}/${protocol.root}`
   const plain = requestOf(asked, deps)
+  let made: Readable | undefined
+  // once: what the first of two that unpack it does not read would hold the other up
+  const body = (): Readable => (made ??= bodyOf(ctx))
   if (!isRead(ctx)) await countWrite(ctx, who, deps)
   const atRoot = await protocol.atRoot?.({
     ...plain,
     caller: callerOf({ who, ip, hidden }, undefined),
     address: root,
-    body: bodyOf(ctx),
+    body: body(),
   })
   if (atRoot !== undefined) return atRoot
   if (below.segments.length === 0) return notHere(ctx)
@@ -107,7 +112,7 @@ async function answerOf(asked: Asked, deps: RegistryMountDeps): Promise<Registry
     registry,
     caller: callerOf({ who, ip, hidden }, registry),
     address: `${root}/${registry.codename}`,
-    body: bodyOf(ctx),
+    body: body(),
   }
   const answer = (await protocol.answer(request)) ?? notHere(ctx)
   // it reads the lists that publishing asks for, and no package
@@ -143,7 +148,6 @@ function refusalOf(error: unknown, asked: Asked, deps: RegistryMountDeps): Regis
     status,
     code,
     detail: error instanceof AppError ? error.message : typeof detail === 'string' ? detail : String(detail),
-    ...(status === 401 ? { challenge: challengeOf(asked, deps) } : {}),
   })
   const retry = facts?.retry_after ?? (status === 503 ? 5 : undefined)
   return {
@@ -175,7 +179,10 @@ export function createRegistries(deps: RegistryMountDeps): Middleware {
       if (ctx.res.destroyed || ctx.req.socket.destroyed) return // the client left: nobody to answer
       answer = refusalOf(error, asked, deps)
       // some look at an answer only when they have sent everything
-      if (!isRead(ctx)) await readAway(ctx.req)
+      if (!isRead(ctx)) {
+        ctx.req.unpipe() // nobody reads what is unpacked, and a full gunzip would stop the rest
+        await readAway(ctx.req)
+      }
     }
     await sendAnswer(ctx, answer, deps)
   }

@@ -68,14 +68,12 @@ export interface RegistryAnswer {
   readonly conditional?: true
 }
 
-/** A refusal in the words of the protocol. `how` names the code of the error and what a client is told. */
+/** A refusal that a protocol puts into its own words; the mount adds what asks for a credential. */
 export interface Refusal {
   readonly status: number
   /** `version_not_found` */
   readonly code: string
   readonly detail: string
-  /** What a client must send to be let in: set on 401. */
-  readonly challenge?: string
 }
 
 /** What the clients of one format speak. One for each, in `registries/<id>/`. */

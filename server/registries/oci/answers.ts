@@ -78,15 +78,10 @@ const CODE_OF_STATUS: Readonly<Record<number, OciCode>> = {
 }
 
 /** A refusal of the service in the words of the protocol. */
-export function refusalAnswer({ status, detail, challenge }: Refusal): RegistryAnswer {
+export function refusalAnswer({ status, detail }: Refusal): RegistryAnswer {
   // clients know 400 for what is wrong with a push; some take 422 for a fault that passes
   const code = CODE_OF_STATUS[status] ?? (status === 409 ? 'DENIED' : 'UNKNOWN')
-  return errorAnswer(
-    status === 422 ? 400 : status,
-    code,
-    detail,
-    challenge === undefined ? {} : { 'WWW-Authenticate': challenge },
-  )
+  return errorAnswer(status === 422 ? 400 : status, code, detail)
 }
 
 /** An answer without a body. */

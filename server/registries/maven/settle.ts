@@ -141,7 +141,9 @@ export function createSettle(deps: SettleDeps): Settle {
     async rested() {
       const now = clock.now().getTime()
       for (const { since, ...of } of await listRested(db, new Date(now - RESTED_MS))) {
-        const registry = repositories.find(of.codename)
+        const found = repositories.find(of.codename)
+        // the name may be that of something else by now
+        const registry = found?.kind === 'registry' && found.format === maven.id ? found : undefined
         try {
           if (registry === undefined || now - since.getTime() > GIVEN_UP_MS) await deploys.drop(of)
           else await lock.run(keyOf(of), () => settle(of, registry))

@@ -66,6 +66,7 @@ import { activeFormats, FORMATS, getFormat, hasTree } from './formats/index.ts'
 import { composeHttp } from './http/compose.ts'
 import { problemOf } from './http/problem.ts'
 import { needAddress } from './http/listener.ts'
+import { createKeyedLock } from './lib/keyed-lock.ts'
 import { createScheduler, type Scheduler } from './work/scheduler.ts'
 import { composeUpstreams } from './imports/compose.ts'
 import { composeOutbound } from './outbound/compose.ts'
@@ -287,6 +288,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
   const { scanners, antivirus } = scanning
   const { catalog, rebuild } = packages
   const { version, jwtMinutes, setupToken } = env
+  const lock = createKeyedLock() // of definitions: distributions and registries share names and the file
   const access = composeAccess(base)
   const clientFacts = createClientFacts({ ...base, privateTrees: access.rules.privateTrees })
   const directory = composeDirectory(named(base, 'directory'))
@@ -327,8 +329,8 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeComparison({ ...base, contents }),
     composeAudit(base),
     composeDistributions({ ...base, ...review, ...trees, catalog, clientFacts, activeFormats: active }),
-    composeOwnDistributions({ ...base, alone: trees.publisher.alone, database: vulndb.database }),
-    composeRegistryRoutes({ ...base, catalog, clientFacts, activeFormats: active }),
+    composeOwnDistributions({ ...base, lock, alone: trees.publisher.alone, database: vulndb.database }),
+    composeRegistryRoutes({ ...base, lock, catalog, clientFacts, activeFormats: active }),
     composeUploaderKeys(ofTrees(base)),
     access,
     backups,

@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises'
+import { fail } from '../core/errors.ts'
 import type { Distribution } from '../core/repository.ts'
 import type { Queryable, Tx } from '../db/db.ts'
+import type { Outbox } from '../db/outbox.ts'
 import { writeAtomic } from '../lib/atomic.ts'
+import type { KeyedLock } from '../lib/keyed-lock.ts'
 import type { Layout } from './layout.ts'
 
 /**
@@ -18,6 +21,37 @@ export interface Definitions {
   remove(tx: Tx, codename: string): Promise<void>
   /** Rewrites the file from the database. */
   settle(): Promise<readonly Distribution[]>
+}
+
+/** Who makes a change of a definition. */
+export interface By {
+  readonly name: string
+  readonly ip: string
+}
+
+/**
+ * One change of a definition at a time, of a distribution or a registry: they share names, rows and the file, and each
+ * is made to what the one before left. @param lock  the one that all who change definitions have
+ */
+export const definitionsInTurn = <T>(lock: KeyedLock, work: () => Promise<T>): Promise<T> =>
+  lock.run('definitions', work)
+
+/** The caller has locked the name. @throws distribution_exists where somebody else took it meanwhile */
+export async function needFreeName(tx: Tx, { codename }: Pick<Distribution, 'codename'>): Promise<void> {
+  const there = await tx.first('select 1 as one from distribution_definition where codename = $1', [codename])
+  if (there !== undefined) fail('distribution_exists', { codename })
+}
+
+/** Owes the file, and the removal of trees where the distribution is no more: it is settled also after a crash. */
+export const oweDefinition = (
+  tx: Tx,
+  outbox: Pick<Outbox, 'owe'>,
+  { format, codename }: Pick<Distribution, 'format' | 'codename'>,
+): Promise<number> => outbox.owe(tx, `distribution:${format}/${codename}`)
+
+/** Deletes what these tables keep by a codename; a later repository of the name must not find it. */
+export async function forgetByName(tx: Tx, tables: readonly string[], codename: string): Promise<void> {
+  for (const table of tables) await tx.query(`delete from ${table} where codename = $1`, [codename])
 }
 
 const UPSERT = `insert into distribution_definition (codename, definition, changed_by, changed_at) values ($1, $2, $3, $4)

@@ -105,6 +105,14 @@ export async function removeUnnamedBlobs(db: Queryable, before: Date): Promise<r
   return [...new Set(rows.map(({ sha256 }) => sha256))]
 }
 
+/** Forgets every blob that the repositories of a registry were given. @returns their digests */
+export async function removeBlobsOf(db: Queryable, codename: Codename): Promise<readonly Sha256[]> {
+  const rows = await db.query<{ sha256: Sha256 }>('delete from registry_blob where codename = $1 returning sha256', [
+    codename,
+  ])
+  return [...new Set(rows.map(({ sha256 }) => sha256))]
+}
+
 /** A manifest by its digest, in any state; `paths` are left out. */
 export async function findByDigest(
   db: Queryable,

@@ -88,6 +88,13 @@ describe('two at once', () => {
     }
   })
 
+  test('a name that a registry took meanwhile is refused, and the registry stays', async () => {
+    const registry = acme({ kind: 'registry', registry: { kind: 'hosted' }, label: 'Registry' })
+    await stock.db.tx(tx => definitions.save(tx, registry, 'ada', new Date()))
+    expect(await refusals([add()])).toEqual(['distribution_exists'])
+    expect(await definitions.load()).toEqual([JSON.parse(JSON.stringify(registry))])
+  })
+
   test('two changes are made one after the other, and the file says what the database says', async () => {
     await add()
     await Promise.all([change(acme({ label: 'One' })), change(acme({ label: 'Two' }))])

@@ -7,7 +7,14 @@ import { ALL_SEEING } from '../../core/viewer.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { lockDistribution } from '../../db/distribution-lock.ts'
 import type { Outbox } from '../../db/outbox.ts'
-import type { Definitions } from '../../files/definitions.ts'
+import {
+  definitionsInTurn,
+  forgetByName,
+  needFreeName,
+  oweDefinition,
+  type By,
+  type Definitions,
+} from '../../files/definitions.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { failpoint } from '../../lib/failpoint.ts'
 import type { KeyedLock } from '../../lib/keyed-lock.ts'
@@ -25,17 +32,11 @@ export interface OwnDistributionDeps {
   readonly audit: Pick<Audit, 'owe'>
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
   readonly clock: Clock
-  /** One change at a time: each is made to what the one before left. */
+  /** Of `definitionsInTurn`. */
   readonly lock: KeyedLock
   /** Deletes the trees of a removed distribution from the disk. */
   readonly removeTrees: (distribution: Pick<Distribution, 'codename' | 'format'>) => Promise<void>
   readonly alone: Publisher['alone']
-}
-
-/** Who makes a change. */
-export interface By {
-  readonly name: string
-  readonly ip: string
 }
 
 /** As the API shows it. */
@@ -57,13 +58,6 @@ export const viewOf = ({ release, ...one }: Distribution): DefinitionView => ({
   builtin: one.builtin,
 })
 
-/** Owes the file of the definitions, and the removal of trees where the distribution is no more. */
-const oweFiles = (
-  tx: Tx,
-  { outbox }: Pick<OwnDistributionDeps, 'outbox'>,
-  { format, codename }: Distribution,
-): Promise<number> => outbox.owe(tx, `distribution:${format}/${codename}`)
-
 /** Owes a publication of the whole tree, if there is one. */
 async function followChange(tx: Tx, outbox: OwnDistributionDeps['outbox'], codename: string): Promise<void> {
   const published = await tx.first('select 1 as one from generation where codename = $1 limit 1', [codename])
@@ -78,22 +72,21 @@ async function followChange(tx: Tx, outbox: OwnDistributionDeps['outbox'], coden
  */
 const TABLES = ['distribution', 'generation', 'publish_dirty', 'document', 'retention', 'pin'] as const
 
-async function forgetAll(tx: Tx, codename: Codename): Promise<void> {
-  for (const table of TABLES) await tx.query(`delete from ${table} where codename = $1`, [codename])
-}
-
 /**
  * Before a distribution is added: a request that was under way may have written a setting after an earlier one of this
  * name was removed. Packages that a rebuild found before their distribution was here are published now.
  */
 async function forgetEarlier(tx: Tx, outbox: OwnDistributionDeps['outbox'], { codename }: Distribution): Promise<void> {
-  await forgetAll(tx, codename)
+  await forgetByName(tx, TABLES, codename)
   if ((await countParts(tx, ALL_SEEING, codename)).length === 0) return
   await tx.query(`insert into publish_dirty (codename, name) values ($1, '')`, [codename])
   for (const kind of ['publish', 'contents']) await outbox.owe(tx, `${kind}:${codename}`)
 }
 
-/** @param change.check  refuses the change; nothing is added to the distribution between it and the end */
+/**
+ * @param change.check  refuses the change; nothing is added to the distribution between it and the end
+ * @throws distribution_exists where a registry or another distribution took the name meanwhile
+ */
 export async function save(
   { db, definitions, repositories, audit, outbox, clock }: OwnDistributionDeps,
   one: Distribution,
@@ -109,8 +102,9 @@ export async function save(
 ): Promise<DefinitionView> {
   await db.tx(async tx => {
     await lockDistribution(tx, one.codename)
+    if (kind === 'added') await needFreeName(tx, one)
     await check?.(tx)
-    await oweFiles(tx, { outbox }, one)
+    await oweDefinition(tx, outbox, one)
     if (kind === 'added') await forgetEarlier(tx, outbox, one)
     await definitions.save(tx, one, by.name, clock.now())
     if (kind === 'changed') await followChange(tx, outbox, one.codename)
@@ -161,8 +155,8 @@ export async function remove(deps: OwnDistributionDeps, codename: string, by: By
     const packages = parts.reduce((sum, part) => sum + part.packages, 0)
     if (packages > 0) fail('distribution_in_use', { codename: one.codename, held: String(packages) })
     await definitions.remove(tx, one.codename)
-    await forgetAll(tx, one.codename)
-    await oweFiles(tx, { outbox }, one)
+    await forgetByName(tx, TABLES, one.codename)
+    await oweDefinition(tx, outbox, one)
     await outbox.owe(tx, `document:${one.codename}`)
     await audit.owe(tx, {
       action: 'DISTRIBUTION_CHANGE',
@@ -181,7 +175,7 @@ export async function remove(deps: OwnDistributionDeps, codename: string, by: By
 
 /** One change at a time, and no publication of the distribution meanwhile: it would use the earlier definition. */
 export const inTurn = <T>({ lock, alone }: OwnDistributionDeps, codename: string, work: () => Promise<T>): Promise<T> =>
-  lock.run('definitions', () => alone(codename as Codename, work))
+  definitionsInTurn(lock, () => alone(codename as Codename, work))
 
 /** Finishes what a stopped change left: the file of the definitions, and the trees of a removed distribution. */
 export function settleDefinition(deps: OwnDistributionDeps, owed: string): Promise<void> {

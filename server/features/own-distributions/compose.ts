@@ -5,7 +5,6 @@ import type { Feature } from '../../core/feature.ts'
 import { FILES_LONGEST_MS } from '../../db/outbox.ts'
 import { createLayout, type Layout } from '../../files/layout.ts'
 import { getFormat, siteOf } from '../../formats/index.ts'
-import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import { listScanners } from '../../vulndb/match/ecosystems.ts'
 import type { Database } from '../../vulndb/store/database.ts'
 import { ownDistributions } from './contract.ts'
@@ -17,13 +16,12 @@ export function composeOwnDistributions({
   layout: { root },
   database,
   ...needs
-}: Omit<OwnDistributionDeps, 'removeTrees' | 'lock' | 'scanners'> & {
+}: Omit<OwnDistributionDeps, 'removeTrees' | 'scanners'> & {
   readonly layout: Layout
   readonly database: Database
 }): Feature {
   const deps: OwnDistributionDeps = {
     ...needs,
-    lock: createKeyedLock(),
     scanners: async () => {
       const loaded = (await database.open().catch(() => undefined))?.meta.ecosystems ?? {}
       return listScanners(Object.keys(loaded))

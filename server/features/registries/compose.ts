@@ -1,10 +1,9 @@
 import { bind } from '../../core/contract.ts'
 import type { Feature } from '../../core/feature.ts'
-import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import { registries } from './contract.ts'
 import { registryHandlers, type RegistryRouteDeps } from './handlers.ts'
 
 /** Registries that an admin makes, changes and removes, and what they hold. */
-export const composeRegistryRoutes = (needs: Omit<RegistryRouteDeps, 'lock'>): Feature => ({
-  routes: bind(registries, registryHandlers, { ...needs, lock: createKeyedLock() }),
+export const composeRegistryRoutes = (needs: RegistryRouteDeps): Feature => ({
+  routes: bind(registries, registryHandlers, needs),
 })

@@ -15,9 +15,10 @@ import type { FormatId } from '../../core/identity.ts'
 import { isServed } from '../../core/manifest.ts'
 import type { Distribution, Repositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
+import { definitionsInTurn, type By } from '../../files/definitions.ts'
 import type { Format } from '../../formats/format.ts'
 import { registryFacts, type RegistryClient } from '../../formats/registry-client.ts'
-import { remove, save, type By, type ChangeDeps } from './changes.ts'
+import { remove, save, type ChangeDeps } from './changes.ts'
 import type { RegistryView, registries } from './contract.ts'
 import { changedRegistry, newRegistry } from './definition.ts'
 import { setYank, type YankWish } from './yank.ts'
@@ -117,7 +118,7 @@ async function viewNow(
   return view ?? fail('registry_not_found', { name: one.codename })
 }
 
-const inTurn = <T>({ lock }: ChangeDeps, work: () => Promise<T>): Promise<T> => lock.run('registries', work)
+const inTurn = <T>({ lock }: ChangeDeps, work: () => Promise<T>): Promise<T> => definitionsInTurn(lock, work)
 const byOf = ({ who, raw }: { readonly who: { readonly name: string }; readonly raw: RawRequest }): By => ({
   name: who.name,
   ip: raw.clientIp,

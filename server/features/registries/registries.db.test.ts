@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { spoolBytes } from '../../../test/support/packages.ts'
 import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
 import { createRebuild } from '../../catalog/rebuild.ts'
+import { addBlob } from '../../catalog/queries/oci.ts'
 import { listHolders, listNamesOf, listVersionsOf } from '../../catalog/queries/registry.ts'
 import type { Principal, Scope } from '../../core/access.ts'
 import { DEFAULT_DISTRIBUTIONS } from '../../core/default-distributions.ts'
@@ -73,6 +75,7 @@ const make = (name: string, more: Record<string, unknown> = {}): Promise<unknown
   call('POST /registries/', { body: { name, format: 'deb', ...more } })
 const put = (more: Parameters<Stock['put']>[0] = {}) => stock.put({ codename: 'ours', arch: 'any', ...more })
 
+const TABLES = ['registry_upload', 'registry_waiting_tag', 'maven_arrived', 'maven_said', 'registry_blob']
 const EMPTY = { packages: 0, versions: 0, held: 0, bytes: 0 }
 const OURS = {
   ...{ name: 'ours', format: 'deb', kind: 'hosted', label: 'ours', path: '/tiny/ours/' },
@@ -139,6 +142,39 @@ describe('a registry', () => {
     expect([await remove('ours'), await remove('jammy')]).toEqual(['registry_in_use', 'registry_not_found'])
     await stock.catalog.change({ kind: 'delete', ref: manifest.ref, why: '' }, { name: 'ada' })
     expect([await remove('ours'), repositories.find('ours')]).toEqual(['taken', undefined])
+  })
+  test('leaves nothing to a later one of the name', async () => {
+    const { db, pool } = stock
+    const rows = async (): Promise<number[]> =>
+      Promise.all(TABLES.map(async table => (await db.query(`select 1 from ${table}`)).length))
+    const leave = async (codename: string): Promise<void> => {
+      await db.query(
+        `insert into registry_upload values ($1, $1, 'app', 'ada', 0, null, now());
+        insert into registry_waiting_tag values ($1, 'app', 'latest', 'sha256:0', 'ada', now());
+        insert into maven_said values ($1, 'g:a', '1', 'a-1.jar', 'sha1', '0', now());
+        insert into maven_arrived values ($1, 'g:a', '1', 'a-1.jar', $1, 'ada', '', '', 1, '', '', '', now(), now(), null)`.replaceAll(
+          '$1',
+          `'${codename}'`,
+        ),
+      )
+    }
+    await stock.put({ name: 'app', bytes: 'shared' })
+    const [spooled, shared] = [
+      await spoolBytes(stock.layout.incoming, 'blob', Buffer.from('layer')),
+      await spoolBytes(stock.layout.incoming, 'blob', Buffer.from('shared')),
+    ]
+    const own = spooled.blob
+    await pool.add(spooled)
+    for (const name of ['ours', 'other']) await leave(name)
+    for (const blob of [own, shared.blob])
+      await addBlob(db, { codename: 'ours' as Codename, name: 'app' }, blob, new Date())
+    await make('ours') // what a request left that was under way when an earlier one was removed
+    expect(await rows()).toEqual([1, 1, 1, 1, 0])
+    await stock.outbox.drain()
+    expect([await pool.has(own.sha256), await pool.has(shared.blob.sha256)]).toEqual(['nowhere', 'pool'])
+    await leave('ours')
+    await call('DELETE /registries/{name}', { params: { name: 'ours' } })
+    expect(await rows()).toEqual([1, 1, 1, 1, 0])
   })
   test('that is hidden is not there', async () => {
     await make('ours')

@@ -5,7 +5,9 @@ import type { Manifest } from '../core/manifest.ts'
 import { asciiLine, cutLine, reviewLink, whyHeld } from './held.ts'
 
 const finding = (id: string, severity: Severity): Finding => ({ id, package: 'p', severity, detected_by: ['osv'] })
+const ref = { format: 'npm', codename: 'ours' as Codename, name: '@s/n', version: '1.0.0+x', arch: 'any' }
 const held = (more: Partial<Manifest> = {}): Parameters<typeof whyHeld>[0] => ({
+  ref,
   state: 'pending_review',
   reports: [],
   findings: [],
@@ -22,9 +24,9 @@ describe('why a version is not served', () => {
       finding('CVE-2', 'critical'),
       finding('CVE-5', 'high'),
     ]
-    expect(whyHeld(held({ findings }), 'https://h/#/review?pick=p')).toEqual({
+    expect(whyHeld(held({ findings }), 'https://h')).toEqual({
       sentence:
-        'Held for review by Gatehouse: CVE-1 (critical), CVE-2 (critical), CVE-3 (high) and 1 more. https://h/#/review?pick=p',
+        'Held for review by Gatehouse: CVE-1 (critical), CVE-2 (critical), CVE-3 (high) and 1 more. https://h/#/review?pick=%40s%2Fn&version=1.0.0%2Bx&in=ours&arch=any',
       short: 'Held for review by Gatehouse: CVE-1 (critical), CVE-2 (critical), CVE-3 (high) and 1 more.',
     })
   })
@@ -76,6 +78,5 @@ test('a line of ASCII has no control characters and no second blank', () => {
 })
 
 test('the link opens the version in the review queue', () => {
-  const ref = { format: 'npm', codename: 'ours' as Codename, name: '@s/n', version: '1.0.0+x', arch: 'any' }
   expect(reviewLink('https://h', ref)).toBe('https://h/#/review?pick=%40s%2Fn&version=1.0.0%2Bx&in=ours&arch=any')
 })

@@ -73,16 +73,19 @@ function causeOf({
 
 /**
  * Why clients do not get this version: the only place that says it to them.
- * @param link  to its page in the console; absent where the reader has none
+ * @param console  its address, for the link to the page of the version; absent where the reader has none
  */
 export function whyHeld(
-  manifest: Pick<Manifest, 'state' | 'reports' | 'findings' | 'review' | 'decision'>,
-  link?: string,
+  manifest: Pick<Manifest, 'ref' | 'state' | 'reports' | 'findings' | 'review' | 'decision'>,
+  console?: string,
 ): Held {
   const cause = cutLine(asciiLine(causeOf(manifest)), MOST_SAID)
   const said = `${BEGINS[manifest.state]}: ${cause === '' ? 'nobody said why.' : cause}`
   const whole = /[.!?]$/.test(said) ? said : `${said}.`
-  return { sentence: link === undefined ? whole : `${whole} ${link}`, short: cutLine(whole) }
+  return {
+    sentence: console === undefined ? whole : `${whole} ${reviewLink(console, manifest.ref)}`,
+    short: cutLine(whole),
+  }
 }
 
 /** The page of the console where a held version is decided. @param console  its address, without a slash at the end */

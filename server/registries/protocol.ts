@@ -39,7 +39,7 @@ export interface RegistryRequest {
   readonly caller: Caller
   /** The registry's address as the client called it, without a slash at the end: `https://host/npm/ours`. */
   readonly address: string
-  /** The console's address, without a slash at the end, for links to what is held (`reviewLink`). */
+  /** The console's address, without a slash at the end, for links to what is held (`whyHeld`). */
   readonly console: string
   readonly requestId: string
   /** Aborts when the client goes. */

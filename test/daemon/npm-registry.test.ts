@@ -34,6 +34,8 @@ afterAll(async () => {
 
 interface Reply {
   readonly status: number
+  /** The text after the status. */
+  readonly reason: string
   readonly headers: Headers
   readonly json: Record<string, never> & { readonly error?: string }
 }
@@ -46,6 +48,7 @@ async function ask(method: string, path: string, body?: string | Buffer, headers
   const text = await response.text()
   return {
     status: response.status,
+    reason: response.statusText,
     headers: response.headers,
     json: (text.startsWith('{') ? JSON.parse(text) : { text }) as Reply['json'],
   }
@@ -312,6 +315,24 @@ describe('what is read', () => {
     expect((await ask('DELETE', `raced/-/raced-1.0.0.tgz/-rev/${String(_rev)}`)).status).toBe(409)
     expect(Object.keys((await ask('GET', 'raced')).json.versions ?? {})).toEqual(['1.0.0', '1.1.0'])
   })
+})
+
+test('publishing what was rejected is refused with why after the status, and the link in the body alone', async () => {
+  const scripts = { postinstall: 'node x' }
+  const one: Published = {
+    name: 'rejected',
+    bytes: buildNpm({ name: 'rejected', version: '1.0.0', json: { scripts } }),
+    manifest: { scripts },
+  }
+  expect((await publish(one)).status).toBe(202)
+  await decideVersion(daemon, { token, registry: 'ours', name: 'rejected', version: '1.0.0', action: 'reject' })
+  const again = await publish(one)
+  const said = 'Rejected by Gatehouse: It was looked at for this test.'
+  const link = '/#/review?pick=rejected&version=1.0.0&in=ours&arch=any'
+  expect([again.status, again.reason]).toEqual([403, said])
+  expect(again.json.error).toMatch(said)
+  expect(again.json.error?.endsWith(link)).toBe(true)
+  expect(again.headers.get('npm-notice')).toBe(again.json.error)
 })
 
 test('a tag that came with a held version follows its approval, unless it was moved meanwhile', async () => {

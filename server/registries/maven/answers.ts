@@ -1,5 +1,5 @@
 import type { Manifest } from '../../core/manifest.ts'
-import { asciiLine, cutLine, reviewLink, whyHeld } from '../held.ts'
+import { asciiLine, cutLine, whyHeld } from '../held.ts'
 import type { Refusal, RegistryAnswer, RegistryRequest } from '../protocol.ts'
 
 const TEXT = 'text/plain; charset=utf-8'
@@ -20,7 +20,7 @@ export function held(
   manifest: Manifest,
   { console, method }: Pick<RegistryRequest, 'console' | 'method'>,
 ): RegistryAnswer {
-  const { short, sentence } = whyHeld(manifest, reviewLink(console, manifest.ref))
+  const { short, sentence } = whyHeld(manifest, console)
   return {
     // a deploy was understood and nobody lacks a right: mvn says "transfer failed" and the reason
     status: method === 'PUT' ? 422 : 403,

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { asciiLine } from '../held.ts'
+import { asciiLine, whyHeld } from '../held.ts'
 import type { RegistryAnswer } from '../protocol.ts'
 
 /** A text that npm prints for the person, whatever the answer is otherwise. */
@@ -19,6 +19,12 @@ export const json = (value: unknown, more: Partial<RegistryAnswer> = {}): Regist
 /** A refusal as npm, pnpm and yarn read it: the text stands in `error`. */
 export const refused = (status: number, text: string, more: Partial<RegistryAnswer> = {}): RegistryAnswer =>
   json({ error: text }, { status, reason: text, ...more })
+
+/** A version that clients do not get: why, after the status and in the body. */
+export function heldBack(manifest: Parameters<typeof whyHeld>[0], console: string): RegistryAnswer {
+  const { sentence, short } = whyHeld(manifest, console)
+  return refused(403, sentence, { reason: short, headers: notice(sentence) })
+}
 
 /** There is no such package, or none that is seen. */
 export const noPackage = (name: string, registry: string): RegistryAnswer =>

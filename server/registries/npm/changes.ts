@@ -4,7 +4,7 @@ import { isServed } from '../../core/manifest.ts'
 import type { NpmFacts } from '../../formats/npm/facts.ts'
 import { plainText } from '../../formats/npm/package-json.ts'
 import type { RegistryDeps } from '../deps.ts'
-import { reviewLink, whyHeld } from '../held.ts'
+import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { chunksOf, json, noPackage, noVersion, refused } from './answers.ts'
 import type { NameRows, Packuments } from './packument.ts'
@@ -151,7 +151,7 @@ export async function distTags(
     if (!isServed(row.state) && row.held !== null)
       return refused(
         409,
-        `${name}@${version} is not served, so no tag may name it. ${whyHeld(row.held, reviewLink(console, row.held.ref)).sentence}`,
+        `${name}@${version} is not served, so no tag may name it. ${whyHeld(row.held, console).sentence}`,
       )
     await catalog.change({ kind: 'tag', of, tag, version }, actorOf(request))
     return json(DONE, { status: 201 })

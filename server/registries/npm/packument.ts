@@ -6,7 +6,7 @@ import { readTags } from '../../catalog/queries/tags.ts'
 import type { PackageName } from '../../core/identity.ts'
 import type { Queryable } from '../../db/db.ts'
 import { tarballName } from '../../formats/npm/name.ts'
-import { reviewLink, whyHeld } from '../held.ts'
+import { whyHeld } from '../held.ts'
 import type { RegistryRequest } from '../protocol.ts'
 import { tagsOf } from './tags.ts'
 
@@ -73,7 +73,7 @@ function restrictionsOf(rows: readonly DocumentRow[], console: string): unknown 
   if (held.length === 0) return undefined
   const newest = held.toSorted((a, b) => b.created_at.getTime() - a.created_at.getTime()).slice(0, MOST_REASONS)
   const reasons = newest.flatMap(({ version, held: manifest }) =>
-    manifest === null ? [] : [`${version}: ${whyHeld(manifest, reviewLink(console, manifest.ref)).sentence}`],
+    manifest === null ? [] : [`${version}: ${whyHeld(manifest, console).sentence}`],
   )
   const more = held.length - newest.length
   return {

@@ -12,9 +12,9 @@ import { fieldsOf, type Fields } from '../../lib/fields.ts'
 import { Malformed, quote } from '../../lib/limited.ts'
 import { admitVersion } from '../admit.ts'
 import type { RegistryDeps } from '../deps.ts'
-import { reviewLink, whyHeld } from '../held.ts'
+import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
-import { json, notice, refused } from './answers.ts'
+import { heldBack, json, notice } from './answers.ts'
 import type { Attachment, Received } from './received.ts'
 import { complainTag, LATEST } from './tags.ts'
 
@@ -120,14 +120,14 @@ function needSame({ facts, paths }: Pick<Manifest, 'facts' | 'paths'>, outside: 
 /** What the publisher reads: that it is served, or why it is not. */
 function told({ manifest, outcome }: Changed, console: string): RegistryAnswer {
   const { ref, state } = manifest
-  const { sentence } = whyHeld(manifest, reviewLink(console, ref))
-  if (state === 'quarantined' || state === 'rejected') return refused(403, sentence, { headers: notice(sentence) })
+  if (state === 'quarantined' || state === 'rejected') return heldBack(manifest, console)
   const done = { ok: outcome === 'already' ? 'it is here already' : 'created new package', id: ref.name, success: true }
   if (state === 'published')
     return json(done, {
       status: outcome === 'already' ? 200 : 201,
       headers: outcome === 'already' ? notice(`${ref.name}@${ref.version} is here already, with the same bytes.`) : {},
     })
+  const { sentence } = whyHeld(manifest, console)
   return json({ ...done, held: sentence }, { status: 202, headers: notice(sentence) })
 }
 

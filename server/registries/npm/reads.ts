@@ -2,9 +2,8 @@ import { searchServed } from '../../catalog/queries/registry-documents.ts'
 import { isServed } from '../../core/manifest.ts'
 import { splitName, tarballName } from '../../formats/npm/name.ts'
 import type { RegistryDeps } from '../deps.ts'
-import { reviewLink, whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
-import { json, noPackage, notice, noVersion, refused } from './answers.ts'
+import { heldBack, json, noPackage, noVersion } from './answers.ts'
 import { pieceOf, SHORT_TYPE, type Packuments } from './packument.ts'
 
 export interface ReadDeps extends RegistryDeps {
@@ -50,10 +49,7 @@ export async function version(
   const number = known.tags.get(wanted) ?? wanted
   const row = known.rows.find(one => one.version === number)
   if (row === undefined) return noVersion(name, wanted, registry.codename)
-  if (row.held !== null) {
-    const { sentence, short } = whyHeld(row.held, reviewLink(console, row.held.ref))
-    return refused(403, sentence, { reason: short, headers: notice(sentence) })
-  }
+  if (row.held !== null) return heldBack(row.held, console)
   return {
     status: 200,
     type: 'application/json; charset=utf-8',
@@ -79,10 +75,7 @@ export async function tarball(
     arch: 'any',
   })
   if (found === undefined || tarballName(found.ref) !== file) return noVersion(name, number || file, registry.codename)
-  if (!isServed(found.state)) {
-    const { sentence, short } = whyHeld(found, reviewLink(console, found.ref))
-    return refused(403, sentence, { reason: short, headers: notice(sentence) })
-  }
+  if (!isServed(found.state)) return heldBack(found, console)
   const { sha256, size } = found.files[0].blob
   return { status: 200, type: 'application/octet-stream', body: { kind: 'blob', sha256, size } }
 }

@@ -12,7 +12,7 @@ import { digestBytes } from '../../lib/digest.ts'
 import { Malformed } from '../../lib/limited.ts'
 import { admitVersion, needHosted } from '../admit.ts'
 import { chunksOf } from '../body.ts'
-import { reviewLink, whyHeld } from '../held.ts'
+import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { headerText, placeOf, plain, refuseAs, refuseName, VERSION } from './answers.ts'
 import type { OciDeps } from './deps.ts'
@@ -35,7 +35,7 @@ const actorOf = ({ caller }: RegistryRequest): Actor => ({ name: caller.who?.nam
 
 /** Why clients do not get it, with the page where it is decided. */
 const sentenceOf = (manifest: Manifest, { console }: Pick<RegistryRequest, 'console'>): string =>
-  whyHeld(manifest, reviewLink(console, manifest.ref)).sentence
+  whyHeld(manifest, console).sentence
 
 /** The whole body. @throws OciRefusal SIZE_INVALID */
 async function bytesOf({ body }: RegistryRequest): Promise<Buffer> {

@@ -6,7 +6,7 @@ import { pypiClient } from '../../formats/pypi/client.ts'
 import { pypi } from '../../formats/pypi/index.ts'
 import { openWheel, readInfo } from '../../formats/pypi/wheel.ts'
 import type { RegistryDeps } from '../deps.ts'
-import { reviewLink, whyHeld } from '../held.ts'
+import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryProtocol, RegistryRequest } from '../protocol.ts'
 import { listNames, listVersions } from '../versions.ts'
 import { chooseForm } from './accept.ts'
@@ -95,7 +95,7 @@ export function createPypi(deps: RegistryDeps): RegistryProtocol {
     if (manifest === undefined)
       return plain(404, `There is no file ${filename.slice(0, 120)} of ${name.slice(0, 80)} in this registry.`)
     if (!isServed(manifest.state)) {
-      const { sentence, short } = whyHeld(manifest, reviewLink(request.console, manifest.ref))
+      const { sentence, short } = whyHeld(manifest, request.console)
       return { ...plain(403, sentence), reason: short }
     }
     const [first] = manifest.files

@@ -1,7 +1,7 @@
 import type { Sha256 } from '../../core/identity.ts'
 import { isServed, type Manifest, type PackageFile } from '../../core/manifest.ts'
 import type { PypiFacts } from '../../formats/pypi/facts.ts'
-import { reviewLink, whyHeld } from '../held.ts'
+import { whyHeld } from '../held.ts'
 
 /** What is appended to the name of a file for the attestations that came with it. Source: PEP 740 */
 export const PROVENANCE = '.provenance'
@@ -57,7 +57,7 @@ export function fileOf(manifest: Manifest, console: string): ProjectFile {
     facts,
     version: ref.version,
     publishedAt: publishedAt(manifest),
-    yanked: held === undefined ? facts.yanked?.reason : whyHeld(held, reviewLink(console, ref)).sentence,
+    yanked: held === undefined ? facts.yanked?.reason : whyHeld(held, console).sentence,
     held,
     provenance: files.find(({ path }) => path === `${first.path}${PROVENANCE}`),
   }

@@ -10,7 +10,7 @@ import { normalName, normalVersion, readFileName } from '../../formats/pypi/name
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import { admitVersion, needHosted, type Publication } from '../admit.ts'
 import type { RegistryDeps } from '../deps.ts'
-import { reviewLink, whyHeld } from '../held.ts'
+import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { listVersions } from '../versions.ts'
 import { provenanceOf } from './attestations.ts'
@@ -67,10 +67,10 @@ const isHeldBefore = (
 }
 
 function answerOf(manifest: Manifest, outcome: string, console: string): RegistryAnswer {
-  const { state, ref } = manifest
+  const { state } = manifest
   const name = manifest.files[0].path
   if (isServed(state)) return plain(200, outcome === 'already' ? `${name} was here already.` : `${name} is published.`)
-  const { sentence, short } = whyHeld(manifest, reviewLink(console, ref))
+  const { sentence, short } = whyHeld(manifest, console)
   // a client counts 202 as a success; what is refused for good must not look like one
   return { ...plain(state === 'pending_review' ? 202 : 403, `${name}: ${sentence}`), reason: short }
 }

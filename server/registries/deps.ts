@@ -14,7 +14,7 @@ import type { Settings } from '../settings/store.ts'
 /** What every protocol is made with. */
 export interface RegistryDeps {
   readonly db: Db
-  readonly catalog: Pick<Catalog, 'change' | 'findKnown'>
+  readonly catalog: Pick<Catalog, 'change' | 'findKnown' | 'findAll'>
   readonly gate: Gate
   readonly spool: Pick<Spool, 'receive'>
   readonly layout: Layout

@@ -6,45 +6,71 @@ import { params, seenBy } from './sql.ts'
 
 const OF = 'format = $1 and codename = $2 and name = $3'
 
-/** One version with the parts of a document about its name, as text: nothing of it is parsed to be joined. */
-export interface DocumentRow {
+/** One version of a name, without its document. */
+export interface VersionRow {
   readonly version: string
   readonly state: State
   readonly created_at: Date
-  readonly sha1: string
-  readonly sha512: string
-  readonly uploaded_by: string
-  /** JSON texts of the format's facts. */
-  readonly full: string
-  readonly short: string
-  readonly file_count: number
-  readonly unpacked_size: number
   readonly deprecated: string | null
   /** The tags that it was published with, where clients did not see it then. */
   readonly wanted_tags: string[] | null
-  /** Paths of files beside the first. */
-  readonly beside: string[]
   /** Why it is not served is read from this; null where it is. */
   readonly held: Pick<Manifest, 'ref' | 'state' | 'reports' | 'findings' | 'review' | 'decision'> | null
 }
 
+/** One version with its part of a document about the name, as text: nothing of it is parsed to be joined. */
+export interface DocumentRow extends VersionRow {
+  readonly sha1: string
+  readonly sha512: string
+  /** The JSON text of the format's facts in the form that was asked for; null where the version is not served. */
+  readonly document: string | null
+  readonly file_count: number
+  readonly unpacked_size: number
+  /** Paths of files beside the first. */
+  readonly beside: string[]
+}
+
+const VERSION = `version, state, created_at, facts ->> 'deprecated' as deprecated, facts -> 'wantedTags' as wanted_tags,
+      case when state <> 'published' then manifest - 'files' - 'about' end as held`
+
 /** Every version of a name in any state, oldest first by the order of the format. */
-export function listDocuments(
+export function listVersions(
   db: Queryable,
   viewer: Viewer,
   { format, codename, name }: PackageName,
-): Promise<DocumentRow[]> {
+): Promise<VersionRow[]> {
   const { values, add } = params(format, codename, name)
+  return db.repeat<VersionRow>(
+    `
+    select ${VERSION}
+    from package where ${OF} and ${seenBy(viewer, add, 'codename')} order by sort_key, version collate "C"`,
+    values,
+  )
+}
+
+/** What is read of the documents of a name. */
+export interface DocumentsWanted {
+  readonly form: 'full' | 'short'
+  /** Of one version; of all where it is absent. */
+  readonly version?: string
+}
+
+/** The same with their documents in one form, of all versions or of one. */
+export function listDocuments(
+  db: Queryable,
+  viewer: Viewer,
+  { format, codename, name, form, version }: PackageName & DocumentsWanted,
+): Promise<DocumentRow[]> {
+  const { values, add } = params(format, codename, name, form)
+  const only = version === undefined ? '' : `and version = ${add(version)}`
   return db.repeat<DocumentRow>(
     `
-    select version, state, created_at, uploaded_by,
+    select ${VERSION},
       manifest #>> '{files,0,blob,sha1}' as sha1, manifest #>> '{files,0,blob,sha512}' as sha512,
-      facts ->> 'full' as full, facts ->> 'short' as short,
+      case when state = 'published' then facts ->> $4::text end as document,
       (facts ->> 'fileCount')::int as file_count, (facts ->> 'unpackedSize')::bigint as unpacked_size,
-      facts ->> 'deprecated' as deprecated, facts -> 'wantedTags' as wanted_tags,
-      array(select one ->> 'path' from jsonb_array_elements(manifest -> 'files') with ordinality as f(one, n) where n > 1) as beside,
-      case when state <> 'published' then manifest - 'files' - 'about' end as held
-    from package where ${OF} and ${seenBy(viewer, add, 'codename')} order by sort_key, version collate "C"`,
+      array(select one ->> 'path' from jsonb_array_elements(manifest -> 'files') with ordinality as f(one, n) where n > 1) as beside
+    from package where ${OF} ${only} and ${seenBy(viewer, add, 'codename')} order by sort_key, version collate "C"`,
     values,
   )
 }
@@ -78,7 +104,6 @@ export interface FoundRow {
   readonly version: string
   readonly summary: string
   readonly created_at: Date
-  readonly uploaded_by: string
   readonly homepage: string | null
   readonly keywords: string[]
   readonly total: number
@@ -102,7 +127,7 @@ export function searchServed(
   return db.query<FoundRow>(
     `
     select *, count(*) over ()::int as total from (
-      select distinct on (name) name, version, summary, created_at, uploaded_by,
+      select distinct on (name) name, version, summary, created_at,
         manifest #>> '{about,homepage}' as homepage,
         array(select jsonb_array_elements_text(coalesce(facts -> 'keywords', '[]'))) as keywords
       from package where format = $1 and codename = $2 and state = 'published' and ${seenBy(viewer, add, 'codename')}

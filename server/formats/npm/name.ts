@@ -21,6 +21,12 @@ export function splitName(name: string): readonly [scope: string | undefined, ba
 export const tarballName = ({ name, version }: Pick<PackageIdentity, 'name' | 'version'>): string =>
   `${splitName(name)[1]}-${version}.tgz`
 
+/** The version in the name of a file: `1.0.0` of `n-1.0.0.tgz`; undefined where it is no name of `tarballName`. */
+export function versionIn(name: string, file: string): string | undefined {
+  const begin = `${splitName(name)[1]}-`
+  return file.startsWith(begin) && file.endsWith('.tgz') ? file.slice(begin.length, -4) || undefined : undefined
+}
+
 /**
  * Why a registry refuses this name, or undefined. Source: docs.npmjs.com, package.json, "name", and what the package
  * validate-npm-package-name says of new packages.

@@ -1,5 +1,4 @@
 import semver from 'semver'
-import { compareSemver } from '../../core/versions/semver.ts'
 
 /** The longest version that npm reads. */
 const MAX_VERSION = 256
@@ -31,12 +30,4 @@ export function isInRange(version: string, range: string): boolean {
 /** A range as it is compared, undefined for a tag, an address or anything else that is none. */
 export function cleanRange(text: string): string | undefined {
   return text.length > 4096 ? undefined : (semver.validRange(text, { loose: true }) ?? undefined)
-}
-
-/** The highest of some versions; undefined of none. */
-export function highest(versions: readonly string[]): string | undefined {
-  return versions.reduce<string | undefined>(
-    (best, one) => (best === undefined || compareSemver(one, best) > 0 ? one : best),
-    undefined,
-  )
 }

@@ -4,6 +4,7 @@ import { fieldsOf } from '../../lib/fields.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { json, refused } from './answers.ts'
+import { refOf } from './refs.ts'
 
 /** The type of the statement in a bundle: what kind of provenance it is. */
 function typeOf(bundle: unknown): unknown {
@@ -19,21 +20,18 @@ function typeOf(bundle: unknown): unknown {
 /** The provenance that a version was published with, as it came: `@s/n@1.0.0`. It is kept, and not verified here. */
 export async function attestations(
   { catalog, layout }: Pick<RegistryDeps, 'catalog' | 'layout'>,
-  { registry }: Pick<RegistryRequest, 'registry'>,
+  asked: Pick<RegistryRequest, 'registry'>,
   wanted: string,
 ): Promise<RegistryAnswer> {
   const at = wanted.lastIndexOf('@')
   const [name, version] = [wanted.slice(0, at), wanted.slice(at + 1)]
-  const found =
-    at < 1
-      ? undefined
-      : await catalog.findKnown({ format: registry.format, codename: registry.codename, name, version, arch: 'any' })
+  const found = at < 1 ? undefined : await catalog.findKnown(refOf(asked, name, version))
   const kept =
     found !== undefined && isServed(found.state)
       ? found.files.find(({ path }) => path.endsWith('.sigstore'))
       : undefined
   if (kept === undefined)
-    return refused(404, `There is no provenance of ${wanted.slice(0, 300)} in the registry ${registry.codename}.`)
+    return refused(404, `There is no provenance of ${wanted.slice(0, 300)} in the registry ${asked.registry.codename}.`)
   const bundle: unknown = JSON.parse(await readFile(layout.blob(kept.blob.sha256), 'utf8'))
   return json({ attestations: [{ predicateType: typeOf(bundle), bundle }] })
 }

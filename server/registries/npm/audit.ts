@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import semver from 'semver'
 import type { Finding, Severity } from '../../core/findings.ts'
+import { printRef } from '../../core/identity.ts'
 import { acceptanceOf } from '../../core/review.ts'
 import { cleanVersion, isInRange } from '../../formats/npm/version.ts'
 import { fieldsOf, type Fields } from '../../lib/fields.ts'
@@ -11,6 +12,7 @@ import { EngineUnavailable } from '../../scanners/scanner.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { chunksOf, json, refused } from './answers.ts'
+import { refOf } from './refs.ts'
 
 const MOST_BYTES = 16 * 2 ** 20
 const MOST_ASKED = 50_000
@@ -67,25 +69,22 @@ function createAsked() {
 /** The findings that the asked versions have, without those that somebody accepted for a version that is here. */
 async function hitsOf(
   { matcher, catalog, clock }: Pick<RegistryDeps, 'matcher' | 'catalog' | 'clock'>,
-  { registry }: Pick<RegistryRequest, 'registry'>,
+  request: Pick<RegistryRequest, 'registry'>,
   asked: Asked,
 ): Promise<readonly Hit[]> {
   const packages = [...asked].flatMap(([name, versions]) =>
     [...versions].map(version => ({ name, version, arch: 'any', source: '', sourceVersion: '' })),
   )
-  const answers = await matcher.match(registry, packages)
+  const answers = await matcher.match(request.registry, packages)
+  const found = packages.flatMap(({ name, version }, at) => {
+    const findings = answers[at] ?? []
+    return findings.length === 0 ? [] : [{ name, version, findings, ref: refOf(request, name, version) }]
+  })
+  const known = await catalog.findAll(found.map(({ ref }) => ref))
   const now = isoNow(clock)
   const hits = new Map<string, { name: string; finding: Finding; affected: string[] }>()
-  for (const [at, { name, version }] of packages.entries()) {
-    const findings = answers[at] ?? []
-    if (findings.length === 0) continue
-    const here = await catalog.findKnown({
-      format: registry.format,
-      codename: registry.codename,
-      name,
-      version,
-      arch: 'any',
-    })
+  for (const { name, version, findings, ref } of found) {
+    const here = known.get(printRef(ref))
     for (const finding of findings) {
       if (here !== undefined && acceptanceOf(here, finding, now) !== undefined) continue
       const key = JSON.stringify([name, finding.id])

@@ -1,33 +1,19 @@
 import { fail, isRefusal } from '../../core/errors.ts'
-import type { PackageRef } from '../../core/identity.ts'
 import { isServed } from '../../core/manifest.ts'
 import type { NpmFacts } from '../../formats/npm/facts.ts'
 import { plainText } from '../../formats/npm/package-json.ts'
-import type { RegistryDeps } from '../deps.ts'
 import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { chunksOf, json, noPackage, noVersion, refused } from './answers.ts'
-import type { NameRows, Packuments } from './packument.ts'
+import type { NameRows, NpmDeps } from './packument.ts'
 import { actorOf } from './publish.ts'
 import type { Received } from './received.ts'
+import { packageOf, refOf } from './refs.ts'
 import { complainTag, LATEST } from './tags.ts'
-
-/** What changes what is said of versions is made with. */
-export interface ChangeDeps extends RegistryDeps {
-  readonly packuments: Packuments
-}
 
 const MOST_DEPRECATION = 1_000
 const MOST_TAG_BYTES = 1_024
 const DONE = { ok: true, success: true } as const
-
-const refOf = ({ registry }: Pick<RegistryRequest, 'registry'>, name: string, version: string): PackageRef => ({
-  format: registry.format,
-  codename: registry.codename,
-  name,
-  version,
-  arch: 'any',
-})
 
 /** The text of a deprecation; undefined where it ends. npm sends an empty text then, others leave it out. */
 function deprecationOf(value: unknown): string | undefined {
@@ -40,7 +26,7 @@ function deprecationOf(value: unknown): string | undefined {
  * changes nothing.
  */
 export async function deprecate(
-  { catalog, packuments }: ChangeDeps,
+  { catalog, packuments }: NpmDeps,
   request: RegistryRequest,
   { received, name }: { readonly received: Received; readonly name: string },
 ): Promise<RegistryAnswer> {
@@ -84,25 +70,27 @@ function staleOf(revision: string, said: string): RegistryAnswer | undefined {
 
 /** What was unpublished is deleted by its file; the document before that only has to be of today. */
 export async function announceUnpublish(
-  { packuments }: ChangeDeps,
+  { packuments }: NpmDeps,
   request: RegistryRequest,
   { name, revision }: { readonly name: string; readonly revision: string },
 ): Promise<RegistryAnswer> {
-  const known = await packuments.rows(request, name)
-  if (known === undefined) return noPackage(name, request.registry.codename)
-  return staleOf(known.revision, revision) ?? json({ ...DONE, id: name, rev: known.revision })
+  const newest = await packuments.revision(request, name)
+  if (newest === undefined) return noPackage(name, request.registry.codename)
+  return staleOf(newest, revision) ?? json({ ...DONE, id: name, rev: newest })
 }
 
 /** Deletes one version, or all of them. */
 export async function unpublish(
-  { catalog, packuments }: ChangeDeps,
+  { catalog, packuments }: NpmDeps,
   request: RegistryRequest,
   { name, revision, version }: { readonly name: string; readonly revision: string; readonly version?: string },
 ): Promise<RegistryAnswer> {
   const { codename } = request.registry
+  // the rows first: what comes after them makes another revision
   const known = await packuments.rows(request, name)
-  if (known === undefined) return noPackage(name, codename)
-  const stale = staleOf(known.revision, revision)
+  const newest = await packuments.revision(request, name)
+  if (newest === undefined || known === undefined) return noPackage(name, codename)
+  const stale = staleOf(newest, revision)
   if (stale !== undefined) return stale
   const versions = known.rows.map(row => row.version).filter(one => version === undefined || one === version)
   if (version !== undefined && versions.length === 0) return noVersion(name, version, codename)
@@ -132,7 +120,7 @@ async function readText({ body }: Pick<RegistryRequest, 'body'>): Promise<string
 
 /** `GET`, `PUT` and `DELETE` below `/-/package/<name>/dist-tags`. Undefined: no address of it. */
 export async function distTags(
-  { catalog, packuments }: ChangeDeps,
+  { catalog, packuments }: NpmDeps,
   request: RegistryRequest,
   { name, tag }: { readonly name: string; readonly tag: string | undefined },
 ): Promise<RegistryAnswer | undefined> {
@@ -140,7 +128,7 @@ export async function distTags(
   const known = await packuments.rows(request, name)
   if (known === undefined) return noPackage(name, registry.codename)
   if (tag === undefined) return method === 'GET' || method === 'HEAD' ? json(Object.fromEntries(known.tags)) : undefined
-  const of = { format: registry.format, codename: registry.codename, name }
+  const of = packageOf(request, name)
   if (method === 'PUT' || method === 'POST') {
     caller.need('write')
     const why = complainTag(tag)
@@ -173,7 +161,7 @@ function ignoreMissing(error: unknown): void {
 
 /** Versions that were published with a tag that is removed must not bring it back. */
 async function forgetWanted(
-  catalog: ChangeDeps['catalog'],
+  catalog: NpmDeps['catalog'],
   request: RegistryRequest,
   { name, tag, known }: { readonly name: string; readonly tag: string; readonly known: NameRows },
 ): Promise<void> {

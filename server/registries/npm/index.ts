@@ -1,4 +1,4 @@
-import { asciiLine, cutLine } from '../held.ts'
+import { versionIn } from '../../formats/npm/name.ts'
 import { needHosted } from '../admit.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RegistryAnswer, RegistryProtocol, RegistryRequest } from '../protocol.ts'
@@ -6,12 +6,11 @@ import { account } from './account.ts'
 import { attestations } from './attestations.ts'
 import { refused } from './answers.ts'
 import { bulk, quick } from './audit.ts'
-import { announceUnpublish, deprecate, distTags, unpublish, type ChangeDeps } from './changes.ts'
-import { createPackuments } from './packument.ts'
+import { announceUnpublish, deprecate, distTags, unpublish } from './changes.ts'
+import { createPackuments, type NpmDeps } from './packument.ts'
 import { publish } from './publish.ts'
 import { packument, search, tarball, version } from './reads.ts'
 import { receive } from './received.ts'
-import { splitName } from '../../formats/npm/name.ts'
 
 /** The name at the front of some segments, as one or as two, and what follows. */
 function nameIn([first = '', second, ...more]: readonly string[]): {
@@ -26,7 +25,7 @@ function nameIn([first = '', second, ...more]: readonly string[]): {
 const isRead = ({ method }: Pick<RegistryRequest, 'method'>): boolean => method === 'GET' || method === 'HEAD'
 
 /** Addresses that are about no package: `/-/…`. */
-async function atDash(deps: ChangeDeps, request: RegistryRequest): Promise<RegistryAnswer | undefined> {
+async function atDash(deps: NpmDeps, request: RegistryRequest): Promise<RegistryAnswer | undefined> {
   const { method, segments } = request
   const path = segments.slice(1).join('/')
   if (isRead(request) && path === 'v1/search') return search(deps, request)
@@ -45,7 +44,7 @@ async function atDash(deps: ChangeDeps, request: RegistryRequest): Promise<Regis
 }
 
 /** A document about a name was sent: a version with its bytes, or what is said of versions that are here. */
-async function put(deps: ChangeDeps, request: RegistryRequest, name: string): Promise<RegistryAnswer> {
+async function put(deps: NpmDeps, request: RegistryRequest, name: string): Promise<RegistryAnswer> {
   request.caller.need('write')
   needHosted(request.registry)
   const received = await receive(deps, request)
@@ -54,12 +53,8 @@ async function put(deps: ChangeDeps, request: RegistryRequest, name: string): Pr
   return deprecate(deps, request, { received, name })
 }
 
-/** The version in the name of a file: `1.0.0` of `n-1.0.0.tgz`. */
-const versionIn = (name: string, file: string): string =>
-  file.startsWith(`${splitName(name)[1]}-`) ? file.slice(splitName(name)[1].length + 1).replace(/\.tgz$/, '') : file
-
 /** Addresses of one package. Undefined: none of them. */
-async function atName(deps: ChangeDeps, request: RegistryRequest): Promise<RegistryAnswer | undefined> {
+async function atName(deps: NpmDeps, request: RegistryRequest): Promise<RegistryAnswer | undefined> {
   const { method, segments, caller } = request
   const { name, rest } = nameIn(segments)
   const [first, second, third, fourth, ...more] = rest
@@ -79,14 +74,14 @@ async function atName(deps: ChangeDeps, request: RegistryRequest): Promise<Regis
     if (third === undefined) return isRead(request) ? tarball(deps, request, { name, file: second }) : undefined
     if (method !== 'DELETE' || third !== '-rev' || fourth === undefined) return undefined
     caller.need('manage')
-    return unpublish(deps, request, { name, revision: fourth, version: versionIn(name, second) })
+    return unpublish(deps, request, { name, revision: fourth, version: versionIn(name, second) ?? second })
   }
   return second === undefined && isRead(request) ? version(deps, request, { name, wanted: first }) : undefined
 }
 
 /** What npm, pnpm, yarn and bun speak. Source: npm/registry, docs/REGISTRY-API.md; the clients themselves */
 export function createNpm(base: RegistryDeps): RegistryProtocol {
-  const deps: ChangeDeps = { ...base, packuments: createPackuments(base.db) }
+  const deps: NpmDeps = { ...base, packuments: createPackuments(base.db) }
   return {
     format: 'npm',
     root: 'npm',
@@ -101,7 +96,6 @@ export function createNpm(base: RegistryDeps): RegistryProtocol {
           : atName(deps, request),
     refuse: ({ status, detail, code }) =>
       refused(status, detail, {
-        reason: cutLine(asciiLine(detail)),
         body: { kind: 'json', json: { error: detail, code } },
       }),
   }

@@ -1,13 +1,22 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { listDocuments, readDocumentMark, type DocumentRow } from '../../catalog/queries/registry-documents.ts'
+import {
+  listDocuments,
+  listVersions,
+  readDocumentMark,
+  type DocumentRow,
+  type VersionRow,
+} from '../../catalog/queries/registry-documents.ts'
 import { readTags } from '../../catalog/queries/tags.ts'
 import type { PackageName } from '../../core/identity.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { tarballName } from '../../formats/npm/name.ts'
+import type { RegistryDeps } from '../deps.ts'
 import { whyHeld } from '../held.ts'
 import type { RegistryRequest } from '../protocol.ts'
+import { packageOf } from './refs.ts'
 import { tagsOf } from './tags.ts'
 
 const zip = promisify(gzip)
@@ -34,27 +43,23 @@ export interface Joined {
 }
 
 /** Every version of a name, with their tags. */
-export interface NameRows {
-  readonly rows: readonly DocumentRow[]
+export interface NameRows<Row extends VersionRow = VersionRow> {
+  readonly rows: readonly Row[]
   readonly tags: ReadonlyMap<string, string>
 }
 
-/** Where the tarball of a version is. */
-export const tarballAddress = (address: string, name: string, version: string): string =>
-  `${address}/${name}/-/${tarballName({ name, version })}`
+/** A version whose document is shown. */
+type Served = DocumentRow & { readonly document: string }
+const hasDocument = (row: DocumentRow): row is Served => row.document !== null
 
 /** A version as registries show it: the prepared text, and what depends on the address and on people. */
-export function pieceOf(
-  row: DocumentRow,
-  form: 'full' | 'short',
-  { address, name }: { readonly address: string; readonly name: string },
-): string {
+function pieceOf(row: Served, { address, name }: { readonly address: string; readonly name: string }): string {
   const { version, deprecated, beside } = row
   const hasProvenance = beside.some(path => path.endsWith('.sigstore'))
   const dist = {
     shasum: row.sha1,
     integrity: `sha512-${Buffer.from(row.sha512, 'hex').toString('base64')}`,
-    tarball: tarballAddress(address, name, version),
+    tarball: `${address}/${name}/-/${tarballName({ name, version })}`,
     fileCount: row.file_count,
     unpackedSize: row.unpacked_size,
     ...(hasProvenance
@@ -62,13 +67,13 @@ export function pieceOf(
       : {}),
   }
   const notes = deprecated === null ? '' : `,"deprecated":${JSON.stringify(deprecated)}`
-  return `${row[form].slice(0, -1)},"dist":${JSON.stringify(dist)}${notes}}`
+  return `${row.document.slice(0, -1)},"dist":${JSON.stringify(dist)}${notes}}`
 }
 
 const PROVENANCE = { predicateType: 'https://slsa.dev/provenance/v1' } as const
 
 /** What npm is told of versions that it must not get: it prints the message when one of them is asked for. */
-function restrictionsOf(rows: readonly DocumentRow[], console: string): unknown {
+function restrictionsOf(rows: readonly VersionRow[], console: string): unknown {
   const held = rows.filter(({ state }) => state !== 'published')
   if (held.length === 0) return undefined
   const newest = held.toSorted((a, b) => b.created_at.getTime() - a.created_at.getTime()).slice(0, MOST_REASONS)
@@ -85,9 +90,12 @@ function restrictionsOf(rows: readonly DocumentRow[], console: string): unknown 
 }
 
 /** The whole document as JSON text; the pieces of its versions are joined, not parsed. */
-function join(form: 'full' | 'short', { rows, tags }: NameRows, about: { mark: string; name: string } & Asked): string {
-  const { address, console, name, mark } = about
-  const served = rows.filter(({ state }) => state === 'published')
+function join(
+  form: 'full' | 'short',
+  { rows, tags }: NameRows<DocumentRow>,
+  { address, console, name, mark }: { mark: string; name: string } & Asked,
+): string {
+  const served = rows.filter(hasDocument)
   const latest = served.find(({ version }) => version === tags.get('latest'))
   const times = served.map(({ version, created_at }): [string, Date] => [version, created_at])
   const moments = rows.map(({ created_at }) => created_at.getTime())
@@ -95,14 +103,14 @@ function join(form: 'full' | 'short', { rows, tags }: NameRows, about: { mark: s
   const time = { created: new Date(Math.min(...moments)), modified, ...Object.fromEntries(times) }
   const head = form === 'full' ? { _id: name, _rev: revisionOf(mark), name, ...describe(latest) } : { name, modified }
   const tail = { 'dist-tags': Object.fromEntries(tags), time, 'policyRestrictions': restrictionsOf(rows, console) }
-  const versions = served.map(row => `${JSON.stringify(row.version)}:${pieceOf(row, form, { address, name })}`)
+  const versions = served.map(row => `${JSON.stringify(row.version)}:${pieceOf(row, { address, name })}`)
   return `${JSON.stringify(head).slice(0, -1)},${JSON.stringify(tail).slice(1, -1)},"versions":{${versions.join(',')}}}`
 }
 
 /** What a packument says of its package, taken from its latest version. */
-function describe(latest: DocumentRow | undefined): Record<string, unknown> {
+function describe(latest: Served | undefined): Record<string, unknown> {
   if (latest === undefined) return {}
-  const { description, license, homepage, keywords, repository, bugs, author } = JSON.parse(latest.full) as Record<
+  const { description, license, homepage, keywords, repository, bugs, author } = JSON.parse(latest.document) as Record<
     string,
     unknown
   >
@@ -110,17 +118,23 @@ function describe(latest: DocumentRow | undefined): Record<string, unknown> {
 }
 
 /** The revision that a client names when it changes a document: another than the newest is refused. */
-export const revisionOf = (mark: string): string => `1-${createHash('md5').update(mark).digest('hex')}`
+const revisionOf = (mark: string): string => `1-${createHash('md5').update(mark).digest('hex')}`
 
 /** Documents about names, joined from prepared pieces and kept while nothing they follow from changes. */
 export interface Packuments {
   /** Undefined where there is no such name. */
   find(asked: Asked, name: string, form: 'full' | 'short', isPacked: boolean): Promise<Joined | undefined>
-  /** The rows that a document is joined from, with its revision; undefined where there is no such name. */
-  rows(
-    asked: Pick<Asked, 'registry' | 'caller'>,
-    name: string,
-  ): Promise<(NameRows & { readonly revision: string }) | undefined>
+  /** The versions with their tags; undefined where there is no such name. */
+  rows(asked: Pick<Asked, 'registry' | 'caller'>, name: string): Promise<NameRows | undefined>
+  /** One version in full as JSON text; undefined where it is not served. */
+  version(asked: Asked, name: string, version: string): Promise<string | undefined>
+  /** What a client names when it changes the document; undefined where there is no such name. */
+  revision(asked: Pick<Asked, 'registry' | 'caller'>, name: string): Promise<string | undefined>
+}
+
+/** What every answer about names is made with. */
+export interface NpmDeps extends RegistryDeps {
+  readonly packuments: Packuments
 }
 
 /** Makes the documents over the table of packages. */
@@ -139,10 +153,12 @@ export function createPackuments(db: Queryable): Packuments {
     }
   }
 
-  async function readRows({ registry, caller }: Pick<Asked, 'registry' | 'caller'>, name: string): Promise<NameRows> {
-    const of: PackageName = { format: registry.format, codename: registry.codename, name }
-    const rows = await listDocuments(db, caller.viewer, of)
-    return { rows, tags: tagsOf(rows, await readTags(db, caller.viewer, of)) }
+  async function withTags<Row extends VersionRow>(
+    rows: readonly Row[],
+    viewer: Viewer,
+    of: PackageName,
+  ): Promise<NameRows<Row>> {
+    return { rows, tags: tagsOf(rows, await readTags(db, viewer, of)) }
   }
 
   async function make(
@@ -150,16 +166,16 @@ export function createPackuments(db: Queryable): Packuments {
     about: { name: string; mark: string; form: 'full' | 'short'; isPacked: boolean; etag: string },
   ): Promise<Joined> {
     const { name, mark, form, isPacked, etag } = about
-    const plain = Buffer.from(join(form, await readRows(asked, name), { ...asked, name, mark }))
+    const of = packageOf(asked, name)
+    const { viewer } = asked.caller
+    const rows = await listDocuments(db, viewer, { ...of, form })
+    const plain = Buffer.from(join(form, await withTags(rows, viewer, of), { ...asked, name, mark }))
     const isWorthIt = isPacked && plain.length >= WORTH_PACKING
     return { bytes: isWorthIt ? await zip(plain) : plain, isPacked: isWorthIt, etag }
   }
 
-  const markOf = (
-    { registry, caller }: Pick<Asked, 'registry' | 'caller'>,
-    name: string,
-  ): Promise<string | undefined> =>
-    readDocumentMark(db, caller.viewer, { format: registry.format, codename: registry.codename, name })
+  const markOf = (asked: Pick<Asked, 'registry' | 'caller'>, name: string): Promise<string | undefined> =>
+    readDocumentMark(db, asked.caller.viewer, packageOf(asked, name))
 
   return {
     async find(asked, name, form, isPacked) {
@@ -186,8 +202,18 @@ export function createPackuments(db: Queryable): Packuments {
       }
     },
     async rows(asked, name) {
+      const { viewer } = asked.caller
+      const of = packageOf(asked, name)
+      const rows = await listVersions(db, viewer, of)
+      return rows.length === 0 ? undefined : withTags(rows, viewer, of)
+    },
+    async version(asked, name, version) {
+      const [row] = await listDocuments(db, asked.caller.viewer, { ...packageOf(asked, name), form: 'full', version })
+      return row !== undefined && hasDocument(row) ? pieceOf(row, { address: asked.address, name }) : undefined
+    },
+    async revision(asked, name) {
       const mark = await markOf(asked, name)
-      return mark === undefined ? undefined : { ...(await readRows(asked, name)), revision: revisionOf(mark) }
+      return mark === undefined ? undefined : revisionOf(mark)
     },
   }
 }

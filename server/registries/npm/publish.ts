@@ -16,6 +16,7 @@ import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { heldBack, json, notice } from './answers.ts'
 import type { Attachment, Received } from './received.ts'
+import { packageOf } from './refs.ts'
 import { complainTag, LATEST } from './tags.ts'
 
 const ALGORITHMS = ['sha512', 'sha256', 'sha1'] as const
@@ -142,7 +143,6 @@ export async function publish(
   { received, name }: { readonly received: Received; readonly name: string },
 ): Promise<RegistryAnswer> {
   const { registry, caller, console } = request
-  const of = { format: registry.format, codename: registry.codename, name }
   let wanted: Wanted
   try {
     wanted = wantedIn(received, name)
@@ -151,8 +151,10 @@ export async function publish(
     throw error
   }
   const { version, manifest: outside, tarball, tags: asked } = wanted
-  const isFirst = (await readDocumentMark(deps.db, caller.viewer, of)) === undefined
-  const tags = isFirst && !asked.includes(LATEST) ? [...asked, LATEST] : asked
+  const of = packageOf(request, name)
+  // npm always names one; the first version of a name is the latest where the request has no such tag
+  const isNamed = asked.includes(LATEST) || (await readDocumentMark(deps.db, caller.viewer, of)) !== undefined
+  const tags = isNamed ? asked : [...asked, LATEST]
   const named = { ...tarball.file, filename: tarballName({ name, version }) }
   const beside = received.provenance.map(({ file }) => ({
     ...file,

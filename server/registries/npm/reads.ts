@@ -1,20 +1,16 @@
 import { searchServed } from '../../catalog/queries/registry-documents.ts'
 import { isServed } from '../../core/manifest.ts'
-import { splitName, tarballName } from '../../formats/npm/name.ts'
-import type { RegistryDeps } from '../deps.ts'
+import { splitName, versionIn } from '../../formats/npm/name.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { heldBack, json, noPackage, noVersion } from './answers.ts'
-import { pieceOf, SHORT_TYPE, type Packuments } from './packument.ts'
-
-export interface ReadDeps extends RegistryDeps {
-  readonly packuments: Packuments
-}
+import { SHORT_TYPE, type NpmDeps } from './packument.ts'
+import { refOf } from './refs.ts'
 
 const MOST_FOUND = 250
 
 /** The document about a name: abbreviated where the client asks for that alone, else in full. */
 export async function packument(
-  { packuments }: ReadDeps,
+  { packuments }: NpmDeps,
   request: RegistryRequest,
   name: string,
 ): Promise<RegistryAnswer> {
@@ -39,43 +35,37 @@ export async function packument(
 
 /** One version, by its number or a tag. */
 export async function version(
-  { packuments }: ReadDeps,
+  { packuments }: NpmDeps,
   request: RegistryRequest,
   { name, wanted }: { readonly name: string; readonly wanted: string },
 ): Promise<RegistryAnswer> {
-  const { registry, address, console } = request
+  const { registry, console } = request
   const known = await packuments.rows(request, name)
   if (known === undefined) return noPackage(name, registry.codename)
   const number = known.tags.get(wanted) ?? wanted
   const row = known.rows.find(one => one.version === number)
-  if (row === undefined) return noVersion(name, wanted, registry.codename)
-  if (row.held !== null) return heldBack(row.held, console)
+  if (row !== undefined && row.held !== null) return heldBack(row.held, console)
+  const piece = row && (await packuments.version(request, name, number))
+  if (piece === undefined) return noVersion(name, wanted, registry.codename)
   return {
     status: 200,
     type: 'application/json; charset=utf-8',
     headers: { 'Cache-Control': 'private, no-cache' },
-    body: { kind: 'bytes', bytes: pieceOf(row, 'full', { address, name }) },
+    body: { kind: 'bytes', bytes: piece },
     conditional: true,
   }
 }
 
 /** The bytes of a version, by the name of its file. */
 export async function tarball(
-  { catalog }: ReadDeps,
-  { registry, console }: RegistryRequest,
+  { catalog }: NpmDeps,
+  request: RegistryRequest,
   { name, file }: { readonly name: string; readonly file: string },
 ): Promise<RegistryAnswer> {
-  const begin = `${splitName(name)[1]}-`
-  const number = file.startsWith(begin) && file.endsWith('.tgz') ? file.slice(begin.length, -4) : ''
-  const found = await catalog.findKnown({
-    format: registry.format,
-    codename: registry.codename,
-    name,
-    version: number,
-    arch: 'any',
-  })
-  if (found === undefined || tarballName(found.ref) !== file) return noVersion(name, number || file, registry.codename)
-  if (!isServed(found.state)) return heldBack(found, console)
+  const number = versionIn(name, file)
+  const found = number === undefined ? undefined : await catalog.findKnown(refOf(request, name, number))
+  if (found === undefined) return noVersion(name, number ?? file, request.registry.codename)
+  if (!isServed(found.state)) return heldBack(found, request.console)
   const { sha256, size } = found.files[0].blob
   return { status: 200, type: 'application/octet-stream', body: { kind: 'blob', sha256, size } }
 }
@@ -86,7 +76,7 @@ const numberIn = (text: string | null, otherwise: number, most: number): number 
 }
 
 /** `npm search`: the newest served version of each name that has all the words. */
-export async function search({ db, clock }: ReadDeps, request: RegistryRequest): Promise<RegistryAnswer> {
+export async function search({ db, clock }: NpmDeps, request: RegistryRequest): Promise<RegistryAnswer> {
   const { registry, caller, query } = request
   const text = (query.get('text') ?? '').slice(0, 200)
   const rows = await searchServed(db, caller.viewer, {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { fail } from '../../core/errors.ts'
 import type { SpooledFile } from '../../files/spool.ts'
 import { fieldsOf, type Fields } from '../../lib/fields.ts'
-import { limited, Malformed } from '../../lib/limited.ts'
+import { Malformed, malformed, printBytes } from '../../lib/limited.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RegistryRequest } from '../protocol.ts'
 import { chunksOf } from './answers.ts'
@@ -41,6 +41,16 @@ function wants([first = '', second = '', third]: readonly string[], depth: numbe
   if (third === 'length') return 'value'
   if (third !== 'data') return 'nothing'
   return isProvenance(second) ? 'value' : 'bytes'
+}
+
+/** Passes a document on, up to the size of its attachment and what may stand beside that. @throws Malformed */
+async function* atMost(document: AsyncIterable<Buffer>, mostBytes: number): AsyncGenerator<Buffer> {
+  let seen = 0
+  for await (const chunk of document) {
+    seen += chunk.length
+    if (seen > mostBytes) malformed(`the document has more than ${printBytes(MOST_BESIDE)} beside its attachment`)
+    yield chunk
+  }
 }
 
 /** The last part of a name as somebody sent it, for messages. */
@@ -83,7 +93,8 @@ export async function receive(
     await Promise.all(files.map(file => file.discard()))
   }
   try {
-    const whole = limited(chunksOf(body), Math.ceil((limitBytes * 4) / 3) + MOST_BESIDE, 'the document')
+    // an attachment of the largest size is a third longer as base64
+    const whole = atMost(chunksOf(body), Math.ceil((limitBytes * 4) / 3) + MOST_BESIDE)
     for await (const part of scanDocument(whole, path => wants(path, path.length))) {
       const [first = '', second = '', third] = part.path
       if (part.kind === 'bytes') await take(second, part.bytes, tarballs)

@@ -1,4 +1,6 @@
 import type { InstallFact } from '../../core/install-facts.ts'
+import { INSTALL_SCRIPTS } from '../../formats/npm/documents.ts'
+import { MAX_PACKAGE_JSON } from '../../formats/npm/package-json.ts'
 import type { OpenFile } from '../reader.ts'
 import { hostsIn } from './hosts.ts'
 import { showLine, type RawScript } from './scan-script.ts'
@@ -11,9 +13,6 @@ import { showLine, type RawScript } from './scan-script.ts'
 /** The package.json of the package itself, and what npm takes for an install script without one. */
 const NPM_OWN = /^package\.tar!\/[^/]+\/package\.json$/
 const NPM_GYP = /^package\.tar!\/[^/]+\/binding\.gyp$/
-/** In the order in which npm runs them. Source: docs.npmjs.com, scripts, "npm install" */
-const NPM_SCRIPTS = ['preinstall', 'install', 'postinstall'] as const
-const MAX_PACKAGE_JSON = 4 * 2 ** 20
 
 const SETUP = /^sdist\.tar!\/[^/]+\/(setup\.py)$/
 // only in the folder of the libraries itself. Source: docs.python.org, site
@@ -29,7 +28,7 @@ interface NpmScript {
 export function readNpmScripts(bytes: Buffer): readonly NpmScript[] {
   if (!bytes.includes('install')) return []
   const json = JSON.parse(bytes.toString('utf8')) as { scripts?: Readonly<Record<string, unknown>> | null } | null
-  return NPM_SCRIPTS.flatMap((name): NpmScript[] => {
+  return INSTALL_SCRIPTS.flatMap((name): NpmScript[] => {
     const said = json?.scripts?.[name]
     return typeof said === 'string' ? [{ name, said }] : []
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createRandom } from '../../../test/support/random.ts'
 import { orderOf, wrongPairs } from '../../../test/support/version-order.ts'
-import { compareMavenKeys, mavenKey } from './maven-key.ts'
+import { mavenKey } from './maven-key.ts'
 import { compareMaven } from './maven.ts'
 import { comparePep440, isPrePep440, normalPep440, pep440Key } from './pep440.ts'
 import { compareSemver, semverKey } from './semver.ts'
@@ -112,5 +112,5 @@ test('keys of any Maven version stand to their release as Maven has it, and in n
   }
   expect(circles).toBeGreaterThan(0)
   expect(circles).toBeLessThan(versions.length / 10)
-  expect(Math.sign(compareMavenKeys('1-rc', '1.sp.1'))).toBe(-1)
+  expect(maven.byKey('1-rc', '1.sp.1')).toBe(-1)
 })

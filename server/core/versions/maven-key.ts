@@ -55,9 +55,3 @@ export function mavenKey(version: string): string {
   })
   return `${key}${END}`
 }
-
-/** Compares two Maven versions by their keys: an order without circles. */
-export function compareMavenKeys(a: string, b: string): number {
-  const [x, y] = [mavenKey(a), mavenKey(b)]
-  return x < y ? -1 : x > y ? 1 : 0
-}

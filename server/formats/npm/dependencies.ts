@@ -7,15 +7,6 @@ import { cleanRange } from './version.ts'
 /** More of one kind than any real package has. */
 const MOST = 5_000
 
-/** The fields of a package.json that name other packages with ranges. */
-export const DEPENDENCY_FIELDS = [
-  'dependencies',
-  'optionalDependencies',
-  'peerDependencies',
-  'devDependencies',
-] as const
-export type DependencyField = (typeof DEPENDENCY_FIELDS)[number]
-
 /** `"a": "^1.0.0"` as a map; nothing where the field is absent. @throws Malformed for anything else */
 export function readDependencies(json: Fields, field: string): ReadonlyMap<string, string> {
   const value = json[field]

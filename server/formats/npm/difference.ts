@@ -1,11 +1,11 @@
 import { isFields, type Fields } from '../../lib/fields.ts'
 import { quote } from '../../lib/limited.ts'
-import { DEPENDENCY_FIELDS, readBundled, readDependencies } from './dependencies.ts'
+import { readBundled, readDependencies } from './dependencies.ts'
 import { commandsOf, installScriptsOf } from './documents.ts'
 import { cleanVersion } from './version.ts'
 
-/** Development's own needs are installed by nobody. */
-const COMPARED = DEPENDENCY_FIELDS.filter(field => field !== 'devDependencies')
+/** The fields of a package.json that name what is installed with it: the needs of its development are not. */
+const DEPENDENCY_FIELDS = ['dependencies', 'optionalDependencies', 'peerDependencies'] as const
 
 const show = (value: string | undefined): string => (value === undefined ? 'nothing' : quote(value))
 
@@ -33,7 +33,7 @@ export function differenceFrom(inside: Fields, outside: Fields, paths: readonly 
     typeof version === 'string' ? cleanVersion(version) : undefined,
   )
   if (is !== said) return `the version is ${show(is)} in the tarball and ${show(said)} in the request`
-  for (const field of COMPARED) {
+  for (const field of DEPENDENCY_FIELDS) {
     const optional = new Set(
       field === 'dependencies'
         ? [inside, outside].flatMap(one => [...readDependencies(one, 'optionalDependencies').keys()])

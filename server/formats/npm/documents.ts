@@ -26,7 +26,7 @@ const SHORT_FIELDS = [
   '_hasShrinkwrap',
 ]
 
-/** Scripts that npm runs when it installs a package. */
+/** Scripts that npm runs when it installs a package, in its order. Source: docs.npmjs.com, scripts, "npm install" */
 export const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall'] as const
 const BUILD = 'node-gyp rebuild'
 

@@ -44,7 +44,7 @@ export function identityOf({ name, version }: Fields): PackageIdentity {
 }
 
 /** `Jo <jo@x.org>` of a person as npm writes one: a text, or an object. */
-export function personOf(value: unknown): string {
+function personOf(value: unknown): string {
   if (!isFields(value)) return plainText(value, 200)
   const [name, email] = [plainText(value['name'], 200), plainText(value['email'], 200)]
   return email === '' ? name : `${name} <${email}>`.trim()

@@ -17,7 +17,7 @@ const MOST_DEPTH = 200
 const MOST_KEY = 1_024
 const MOST_MEMBERS = 20_000
 /** The largest value that is parsed. */
-export const MOST_VALUE = 4 * 2 ** 20
+const MOST_VALUE = 4 * 2 ** 20
 
 /** The bytes of a value that may go on over the end of a chunk. */
 function createKept(most: number, what: string) {

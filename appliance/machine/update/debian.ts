@@ -67,6 +67,8 @@ export async function updateDebian(ports: Ports, isWanted: boolean): Promise<Deb
     ports.log(`Debian: ${debian.said}`)
     return debian
   }
+  // the clock of files stands still for some milliseconds, so what changes here is not left to it
+  counted.delete(ports)
   const lists = await ports.run('apt-get', ['-q', 'update', '-o', 'APT::Update::Error-Mode=any'], {
     timeoutMs: LONG_MS,
   })

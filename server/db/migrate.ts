@@ -46,6 +46,7 @@ import { machineHistory } from './migrations/0045-machine-history.ts'
 import { mavenDeploys } from './migrations/0048-maven-deploys.ts'
 import { packagePages } from './migrations/0046-package-pages.ts'
 import { registryBlobs } from './migrations/0047-registry-blobs.ts'
+import { remoteRegistries } from './migrations/0049-remote-registries.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -94,6 +95,7 @@ const MIGRATIONS: readonly Migration[] = [
   packagePages,
   registryBlobs,
   mavenDeploys,
+  remoteRegistries,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

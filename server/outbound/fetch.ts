@@ -154,7 +154,7 @@ function without(headers: Readonly<Record<string, string>>, names: readonly stri
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name.toLowerCase())))
 }
 
-/** Makes the HTTP client for everything but repositories of others, which `imports/reach/` reads. */
+/** Makes the HTTP client for everything but repositories of others, which `exchange/` reads. */
 export function createGuardedFetch({ lookup, allow, userAgent = 'Gatehouse' }: GuardedFetchDeps): GuardedFetch {
   const check = createHostGuard({ lookup, allow })
 

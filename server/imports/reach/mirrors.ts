@@ -1,7 +1,7 @@
 import type { RelPath } from '../../core/identity.ts'
-import type { Breaker } from './breaker.ts'
-import type { Answer, Exchange } from './exchange.ts'
-import { NetFault, refuseAll } from './fault.ts'
+import type { Breaker } from '../../outbound/exchange/breaker.ts'
+import type { Answer, Exchange } from '../../outbound/exchange/exchange.ts'
+import { NetFault, refuseAll } from '../../outbound/exchange/fault.ts'
 
 /** The servers that hold the same files: base addresses, the one to ask first in front. */
 export interface Mirrors {

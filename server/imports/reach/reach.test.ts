@@ -8,11 +8,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { serveUpstream, type Upstream } from '../../../test/support/upstream/serve.ts'
 import { relPath } from '../../core/identity.ts'
 import { createHostGuard } from '../../outbound/guard.ts'
-import { createAgents, type ProxySettings } from './agents.ts'
-import { createBreaker } from './breaker.ts'
-import { createBucket } from './bucket.ts'
-import { createExchange } from './exchange.ts'
-import type { Patience } from './patience.ts'
+import { createAgents, type ProxySettings } from '../../outbound/exchange/agents.ts'
+import { createBreaker } from '../../outbound/exchange/breaker.ts'
+import { createBucket } from '../../outbound/exchange/bucket.ts'
+import { createExchange } from '../../outbound/exchange/exchange.ts'
+import type { Patience } from '../../outbound/exchange/patience.ts'
 import { createReach, type Reach } from './reach.ts'
 
 const BYTES = Buffer.from(Array.from({ length: 40_000 }, (_, at) => (at * 7) % 251))

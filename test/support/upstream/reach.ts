@@ -1,8 +1,8 @@
-import { createAgents } from '../../../server/imports/reach/agents.ts'
-import { createBreaker } from '../../../server/imports/reach/breaker.ts'
-import { createBucket } from '../../../server/imports/reach/bucket.ts'
-import { createExchange } from '../../../server/imports/reach/exchange.ts'
-import { PATIENCE } from '../../../server/imports/reach/patience.ts'
+import { createAgents } from '../../../server/outbound/exchange/agents.ts'
+import { createBreaker } from '../../../server/outbound/exchange/breaker.ts'
+import { createBucket } from '../../../server/outbound/exchange/bucket.ts'
+import { createExchange } from '../../../server/outbound/exchange/exchange.ts'
+import { PATIENCE } from '../../../server/outbound/exchange/patience.ts'
 import { createReach, type Reach } from '../../../server/imports/reach/reach.ts'
 import { createHostGuard } from '../../../server/outbound/guard.ts'
 

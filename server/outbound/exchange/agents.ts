@@ -1,6 +1,6 @@
 import http from 'node:http'
 import https from 'node:https'
-import { hostOf } from '../../outbound/guard.ts'
+import { hostOf } from '../guard.ts'
 
 /** How the outside is reached: a proxy that an admin named, and the hosts that need none. */
 export interface ProxySettings {

@@ -2,8 +2,8 @@ import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { isIP } from 'node:net'
 import { fail, isRefusal } from '../../core/errors.ts'
-import { isPublic } from '../../outbound/addresses.ts'
-import { abortable, hostOf, nextUrl, pinned, reasonOf, REDIRECTS, type HostGuard } from '../../outbound/guard.ts'
+import { isPublic } from '../addresses.ts'
+import { abortable, hostOf, nextUrl, pinned, reasonOf, REDIRECTS, type HostGuard } from '../guard.ts'
 import type { Agents } from './agents.ts'
 import type { Bucket } from './bucket.ts'
 import { NetFault } from './fault.ts'
@@ -45,6 +45,9 @@ interface Hop {
   readonly signal: AbortSignal
   readonly watch: Watch
 }
+
+const withoutCredential = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'authorization'))
 
 /** Makes the client that reads repositories of others. */
 export function createExchange(deps: ExchangeDeps): Exchange {
@@ -97,13 +100,14 @@ export function createExchange(deps: ExchangeDeps): Exchange {
     return new NetFault({ host: url.host, why, isPassing: true, isHosts: true, cause: error })
   }
 
-  return async (first, headers, signal) => {
+  return async (first, given, signal) => {
     let url = first
+    let headers = given
     for (let hops = 0; ; hops++) {
-      const given: { why?: string } = {}
+      const patient: { why?: string } = {}
       const over = new AbortController()
       const watch = createWatch(patience, why => {
-        given.why = why
+        patient.why = why
         over.abort()
       })
       const both = AbortSignal.any([signal, over.signal])
@@ -120,18 +124,21 @@ export function createExchange(deps: ExchangeDeps): Exchange {
             message.destroy()
           }
           watch.enter('body')
-          const body = read(message, { url, signal, watch, bucket, given })
+          const body = read(message, { url, signal, watch, bucket, given: patient })
           return { status, headers: head, url, body, discard: stop }
         }
         message.destroy()
         if (hops === MOST_REDIRECTS) fail('outbound_refused', { host: url.host, why: 'it redirects too often' })
-        url = nextUrl(url, head.location)
+        const next = nextUrl(url, head.location)
+        // a credential is for the server that it was given for
+        if (next.origin !== url.origin) headers = withoutCredential(headers)
+        url = next
         watch.stop()
       } catch (error) {
         watch.stop()
         signal.throwIfAborted()
         if (isRefusal(error)) throw error
-        throw faultOf(url, error, { why: given.why, isInside })
+        throw faultOf(url, error, { why: patient.why, isInside })
       }
     }
   }

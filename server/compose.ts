@@ -117,7 +117,7 @@ async function composeVerbs(env: Env, base: Foundation, engines: Partial<Scanner
     catalog,
     contents,
   })
-  const registries = composeRegistries({ ...named(base, 'registries'), ...scanning, catalog, gate: gate.gate })
+  const registries = composeRegistries({ ...named(base, 'registries'), ...scanning, ...upstreams, ...gate, catalog })
   const sbom = composeSbom({ ...base, contents, version })
   const review = composeReview({
     ...named(base, 'review'),

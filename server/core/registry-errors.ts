@@ -13,6 +13,10 @@ export const REGISTRY_ERRORS = {
     409,
     'The registry {name} is a {kind}: its versions come from elsewhere, and none is published into it. Publish into a hosted registry.',
   ],
+  remote_not_here_yet: [
+    503,
+    '{name} {version} is on its way in: it is fetched from its upstream and examined. Ask again in {retry_after} s; it goes on meanwhile.',
+  ],
   registry_address: [
     400,
     'The address {path} is not one of a registry: no part of it may be empty, ".", "..", or have a backslash or a control character.',

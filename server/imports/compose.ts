@@ -14,9 +14,9 @@ import { createHostGuard } from '../outbound/guard.ts'
 import type { Settings } from '../settings/store.ts'
 import type { JudgeRoots } from './catalogue/reach.ts'
 import { createAgents } from '../outbound/exchange/agents.ts'
-import { createBreaker } from '../outbound/exchange/breaker.ts'
+import { createBreaker, type Breaker } from '../outbound/exchange/breaker.ts'
 import { createBucket } from '../outbound/exchange/bucket.ts'
-import { createExchange } from '../outbound/exchange/exchange.ts'
+import { createExchange, type Exchange } from '../outbound/exchange/exchange.ts'
 import { PATIENCE } from '../outbound/exchange/patience.ts'
 import { createReach, type Reach } from './reach/reach.ts'
 import { readInThread } from './catalogue/reading.ts'
@@ -31,6 +31,9 @@ import { createKeyStore, type KeyStore } from './trust/key-store.ts'
 
 /** Repositories of others: reaching them, and trusting them. */
 export interface UpstreamsPart extends Part {
+  /** For registries of others. */
+  readonly exchange: Exchange
+  readonly breaker: Breaker
   readonly reach: Reach
   readonly keys: KeyStore
   readonly sources: SourceStore
@@ -87,9 +90,10 @@ export function composeUpstreams(needs: UpstreamsNeeds): UpstreamsPart {
     ownAddresses,
     allow,
   })
+  const breaker = createBreaker(clock)
   const reach = createReach({
     exchange,
-    breaker: createBreaker(clock),
+    breaker,
     sleep: async (ms, signal) => sleep(ms, undefined, { signal }),
     treeRoots: () => importRoots,
   })
@@ -107,6 +111,8 @@ export function composeUpstreams(needs: UpstreamsNeeds): UpstreamsPart {
   })
   const listSources = async (): Promise<readonly Source[]> => (await sources.list()).map(({ source }) => source)
   return {
+    exchange,
+    breaker,
     reach,
     keys,
     sources,

@@ -26,6 +26,23 @@ export function needHosted({ codename, registry, state }: Pick<Distribution, 'co
   if (state === 'retired') fail('distribution_retired', { codename })
 }
 
+/** Counts what came through the gate, and tells the dashboard. */
+export function tellAdmitted(
+  { metrics, events, clock }: Pick<RegistryDeps, 'metrics' | 'events' | 'clock'>,
+  { outcome, manifest }: Changed,
+): void {
+  const { name, version, arch, codename } = manifest.ref
+  metrics.uploaded(outcome === 'already' ? 'already_imported' : manifest.state, codename)
+  if (outcome === 'created') {
+    for (const { severity } of manifest.findings) metrics.found(severity, 1, codename)
+    events.emit({
+      type: 'upload',
+      at: isoNow(clock),
+      data: { name, version, arch, distribution: codename, status: manifest.state, by: manifest.by },
+    })
+  }
+}
+
 /**
  * Takes what arrived whole through the gate, whether or not its sender still listens, counts it and tells the
  * dashboard. Owns the file. The caller has asked `caller.need('write')`.
@@ -44,16 +61,6 @@ export async function admitVersion(
   const actor = { name: caller.who?.name ?? 'anonymous', ip: caller.ip }
   const applicant: Applicant = { file, format, distribution: registry, from: 'upload', actor, ...rest }
   const changed = await passGate(gate, applicant, new AbortController().signal, door)
-  const { outcome, manifest } = changed
-  const { name, version, arch, codename } = manifest.ref
-  metrics.uploaded(outcome === 'already' ? 'already_imported' : manifest.state, codename)
-  if (outcome === 'created') {
-    for (const { severity } of manifest.findings) metrics.found(severity, 1, codename)
-    events.emit({
-      type: 'upload',
-      at: isoNow(clock),
-      data: { name, version, arch, distribution: codename, status: manifest.state, by: manifest.by },
-    })
-  }
+  tellAdmitted({ metrics, events, clock }, changed)
   return changed
 }

@@ -1,14 +1,15 @@
-import type { Job } from '../core/feature.ts'
-import type { RegistryDeps } from './deps.ts'
+import type { Part } from '../core/feature.ts'
 import { createMaven } from './maven/index.ts'
 import { createNpm } from './npm/index.ts'
 import type { OciDeps } from './oci/deps.ts'
 import { createOci } from './oci/index.ts'
+import type { ProtocolDeps } from './protocol-deps.ts'
 import type { RegistryProtocol } from './protocol.ts'
 import { createPypi } from './pypi/index.ts'
+import { createRemote, type RemoteDeps } from './remote/remote.ts'
 
 /** Every protocol of this build. A new one is its folder and one line here. */
-const PROTOCOLS: readonly ((deps: RegistryDeps & OciDeps) => RegistryProtocol)[] = [
+const PROTOCOLS: readonly ((deps: ProtocolDeps & OciDeps) => RegistryProtocol)[] = [
   createNpm,
   createPypi,
   createMaven,
@@ -16,10 +17,10 @@ const PROTOCOLS: readonly ((deps: RegistryDeps & OciDeps) => RegistryProtocol)[]
 ]
 
 /** The protocols by which clients read and publish, over one catalogue, and what is done by the clock. */
-export function composeRegistries(deps: RegistryDeps & OciDeps): {
+export function composeRegistries(deps: RemoteDeps & OciDeps): Part & {
   readonly protocols: readonly RegistryProtocol[]
-  readonly jobs: readonly Job[]
 } {
-  const protocols = PROTOCOLS.map(create => create(deps))
-  return { protocols, jobs: protocols.flatMap(({ jobs = [] }) => jobs) }
+  const remote = createRemote(deps)
+  const protocols = PROTOCOLS.map(create => create({ ...deps, remote }))
+  return { protocols, jobs: protocols.flatMap(({ jobs = [] }) => jobs), stop: () => remote.close() }
 }

@@ -23,7 +23,7 @@ export interface RegistryDeps {
   readonly events: Pick<Events, 'emit'>
   readonly metrics: Pick<Metrics, 'uploaded' | 'found'>
   /** What is known of packages that are named alone. */
-  readonly matcher: Pick<Matcher, 'match' | 'coverage'>
+  readonly matcher: Pick<Matcher, 'match' | 'coverage' | 'generation'>
   readonly clock: Clock
   readonly log: Log
 }

@@ -34,7 +34,8 @@ export const asciiLine = (text: string): string =>
 export const cutLine = (text: string, most: number = LONGEST): string =>
   text.length > most ? `${text.slice(0, most - 3).trimEnd()}...` : text
 
-function printFindings(findings: readonly Finding[]): string {
+/** The worst of them, by name: `CVE-2024-1 (critical), CVE-2024-2 (high) and 4 more.` */
+export function printFindings(findings: readonly Finding[]): string {
   const worstFirst = findings.toSorted(
     (a, b) =>
       Number(isMalicious(b)) - Number(isMalicious(a)) ||
@@ -85,6 +86,19 @@ export function whyHeld(
   return {
     sentence: console === undefined ? whole : `${whole} ${reviewLink(console, manifest.ref)}`,
     short: cutLine(whole),
+  }
+}
+
+/**
+ * Why clients do not get a version that its upstream has: the only place that says it to them.
+ * @param said  a sentence with its cause
+ */
+export function whyHidden(said: string, console: string, { name, version, codename }: Omit<PackageRef, 'arch'>): Held {
+  const cause = cutLine(asciiLine(said), MOST_SAID)
+  const query = new URLSearchParams({ name: codename, tab: 'hidden', q: name, version })
+  return {
+    sentence: `Hidden by Gatehouse: ${cause} ${console}/#/registries?${query.toString()}`,
+    short: cutLine(`Hidden by Gatehouse: ${cause}`),
   }
 }
 

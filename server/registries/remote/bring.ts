@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Actor, Admit } from '../../catalog/change.ts'
+import { printRef, type PackageRef } from '../../core/identity.ts'
+import { transition, type Decision, type Manifest } from '../../core/manifest.ts'
+import type { Distribution } from '../../core/repository.ts'
+import { together, type SpooledFile } from '../../files/spool.ts'
+import { getFormat } from '../../formats/index.ts'
+import { refuseUpstream } from '../../formats/upstream-files.ts'
+import { isoNow } from '../../lib/clock.ts'
+import { passGate } from '../../pipeline/gate.ts'
+import { tellAdmitted } from '../admit.ts'
+import type { RegistryDeps } from '../deps.ts'
+import type { RemoteFile } from '../../core/remote-file.ts'
+import { findWaiver, type StandingWaiver } from '../../catalog/queries/remote-versions.ts'
+import type { Upstream } from './upstream.ts'
+
+/** A version that a client asks for and whose bytes are not here. */
+export interface Wanted {
+  readonly ref: PackageRef
+  /** The one that is inspected first. */
+  readonly files: readonly [RemoteFile, ...RemoteFile[]]
+  /** Why what came is not what its index says, in one sentence: it is refused. Its identity is compared anyway. */
+  readonly complain?: (manifest: Manifest) => string | undefined
+  /** Why a person looks at it although the gate lets it through, in one sentence. */
+  readonly heldFor?: (manifest: Manifest) => string | undefined
+}
+
+/** Brings versions in from upstreams. */
+export interface Bring {
+  /**
+   * Fetches a version and passes it through the gate, one flight each, whoever asks. It goes on when nobody waits.
+   * @param patienceMs  how long the caller waits
+   * @returns the version in the state that the gate gave it; undefined where that takes longer
+   * @throws outbound_failed, outbound_refused, upstream_refused, and what the gate refuses
+   */
+  bring(
+    registry: Distribution,
+    wanted: Wanted,
+    by: { readonly actor: Actor; readonly patienceMs: number },
+  ): Promise<Manifest | undefined>
+  close(): Promise<void>
+}
+
+export type BringDeps = Pick<
+  RegistryDeps,
+  'db' | 'catalog' | 'gate' | 'settings' | 'metrics' | 'events' | 'clock' | 'log'
+> & {
+  readonly upstream: Upstream
+}
+
+/**
+ * The version as a waiver lets it through: only where nothing but known vulnerabilities stands against it. What an
+ * engine refused, or did not look at, waits for a person all the same.
+ */
+function waived(manifest: Manifest, waiver: StandingWaiver, now: string): Manifest {
+  const { state, reports, findings, review } = manifest
+  const isByFindings = reports.every(
+    ({ outcome, holds }) => !['failed', 'unavailable'].includes(outcome) && holds !== true,
+  )
+  if (state === 'published' || state === 'rejected' || !isByFindings || review?.held_for !== undefined) return manifest
+  const decision: Decision = {
+    ...{ decision: 'exception', action: 'approve', justification: waiver.reason, by: waiver.given_by, at: now },
+    expires_at: waiver.expires_at.toISOString(),
+    covers: findings.map(({ id }) => id),
+  }
+  return { ...manifest, state: transition(state, 'approve'), decision, review: { ...review, history: [decision] } }
+}
+
+export function createBring(deps: BringDeps): Bring {
+  const { db, catalog, gate, settings, clock, log, upstream } = deps
+  const flights = new Map<string, Promise<Manifest>>()
+  const ended = new AbortController()
+
+  async function fetchAll(registry: Distribution, [first, ...more]: Wanted['files']): Promise<SpooledFile> {
+    const limitBytes = settings.now().validation.max_upload_size_mb * 1024 * 1024
+    const options = { limitBytes, signal: ended.signal }
+    const main = await upstream.download(registry, first, options)
+    const beside: SpooledFile[] = []
+    try {
+      for (const file of more) beside.push(await upstream.download(registry, file, options))
+    } catch (error) {
+      await Promise.all([main, ...beside].map(one => one.discard()))
+      throw error
+    }
+    return beside.length === 0 ? main : together(main, beside)
+  }
+
+  /** The catalogue's door for what came from an upstream. @throws upstream_refused */
+  async function enter(change: Admit, actor: Actor, { ref, files: [first], complain, heldFor }: Wanted) {
+    const { manifest } = change
+    const isOther = printRef(manifest.ref) !== printRef(ref)
+    const why = isOther ? `it is ${printRef(manifest.ref)} inside` : complain?.(manifest)
+    if (why !== undefined) refuseUpstream(first.filename, 'malformed', why)
+    const at = isoNow(clock)
+    const held = manifest.state === 'published' ? heldFor?.(manifest) : undefined
+    if (held !== undefined) {
+      const review = { ...manifest.review, held_at: at, held_for: held }
+      return catalog.change({ ...change, manifest: { ...manifest, state: 'pending_review', review } }, actor)
+    }
+    const waiver = await findWaiver(db, ref, clock.now())
+    return catalog.change(waiver === undefined ? change : { ...change, manifest: waived(manifest, waiver, at) }, actor)
+  }
+
+  async function fly(registry: Distribution, wanted: Wanted, actor: Actor): Promise<Manifest> {
+    const file = await fetchAll(registry, wanted.files)
+    const changed = await passGate(
+      gate,
+      {
+        ...{ file, format: getFormat(registry.format), distribution: registry, actor },
+        from: `source:${registry.codename}`,
+        imported: { method: 'internet', group: randomUUID() },
+      },
+      ended.signal,
+      (change, by) => enter(change, by, wanted),
+    )
+    tellAdmitted(deps, changed)
+    return changed.manifest
+  }
+
+  return {
+    async bring(registry, wanted, { actor, patienceMs }) {
+      const key = printRef(wanted.ref)
+      let flight = flights.get(key)
+      if (flight === undefined) {
+        flight = fly(registry, wanted, actor).finally(() => flights.delete(key))
+        flight.catch((error: unknown) => {
+          if (!ended.signal.aborted) log.warn({ err: error, ref: key }, 'a version did not come in from its upstream')
+        })
+        flights.set(key, flight)
+      }
+      const over = new AbortController()
+      const late = sleep(patienceMs, undefined, { signal: over.signal }).catch(() => undefined)
+      try {
+        return await Promise.race([flight, late])
+      } finally {
+        over.abort()
+      }
+    },
+    async close() {
+      ended.abort(new Error('the service stops'))
+      await Promise.allSettled(flights.values())
+    },
+  }
+}

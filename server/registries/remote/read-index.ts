@@ -1,0 +1,118 @@
+import { createReadStream } from 'node:fs'
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import type { FormatId } from '../../core/identity.ts'
+import { getFormat } from '../../formats/index.ts'
+import { createLimitedThreads, ThreadLimit, type ThreadLimits } from '../../lib/limited-threads.ts'
+import type { Fields } from '../../lib/fields.ts'
+import { Malformed, malformed, printBytes } from '../../lib/limited.ts'
+import { findReader } from './readers.ts'
+
+/** An index that lies in a file. */
+export interface IndexQuestion {
+  readonly format: FormatId
+  readonly name: string
+  readonly url: string
+  readonly type: string
+  readonly path: string
+  readonly isPacked: boolean
+  /** Where the rows go: a line for each list of entries. */
+  readonly into: string
+}
+
+/** What it holds beside its rows, or why it is none. */
+export type IndexRead = { readonly about: Fields; readonly keys: readonly string[] } | { readonly why: string }
+
+/** An index is read whole. The largest that is known, of `next`, has 20 MB. */
+const MOST_BYTES = 256 * 2 ** 20
+const MOST_ENTRIES = 100_000
+/** Of one list of rows, in characters: one is taken up by the database at a time. */
+const CHUNK = 256 * 1024
+
+// what a text of PostgreSQL cannot hold
+const clean = (text: string): string => text.toWellFormed().replaceAll('\u0000', '')
+const printClean = (value: unknown): string =>
+  JSON.stringify(value, (_, one: unknown) => (typeof one === 'string' ? clean(one) : one))
+
+async function bytesOf({ path, isPacked }: IndexQuestion): Promise<Buffer> {
+  const bytes = await readFile(path)
+  if (!isPacked) return bytes
+  try {
+    return await promisify(gunzip)(bytes, { maxOutputLength: MOST_BYTES })
+  } catch (error) {
+    return malformed(`it is no gzip, or has more than ${printBytes(MOST_BYTES)}`, error)
+  }
+}
+
+/** The work of the thread. */
+export async function readIndexFile(question: IndexQuestion): Promise<IndexRead> {
+  const { name, url, type, into } = question
+  const reader = findReader(question.format)
+  if (reader === undefined) throw new Error(`the format ${question.format} has no reader of indexes`)
+  const format = getFormat(question.format)
+  const file = await open(into, 'w', 0o640)
+  try {
+    const { about, entries } = reader.read({ name, url, type, bytes: await bytesOf(question) })
+    const keys = new Set<string>()
+    let rows: string[] = []
+    let size = 0
+    const write = async (): Promise<void> => {
+      if (rows.length > 0) await file.write(`[${rows.join(',')}]\n`)
+      rows = []
+      size = 0
+    }
+    for (const entry of entries) {
+      const key = clean(`${entry.version}\t${entry.arch}`)
+      if (keys.has(key)) continue // the first one counts, for clients too
+      if (keys.size === MOST_ENTRIES) malformed(`it lists more than ${MOST_ENTRIES} versions`)
+      keys.add(key)
+      const row = printClean({ ...entry, sort_key: format.versionKey(entry.version) })
+      rows.push(row)
+      size += row.length
+      if (size >= CHUNK) await write()
+    }
+    await write()
+    return { about: JSON.parse(printClean(about)) as Fields, keys: [...keys] }
+  } catch (error) {
+    if (error instanceof Malformed) return { why: error.why }
+    throw error
+  } finally {
+    await file.close()
+  }
+}
+
+// beside the bundle's main program; in the sources below cli/
+const PROGRAM = import.meta.filename.endsWith('.ts')
+  ? join(import.meta.dirname, '..', '..', 'cli', 'remote-worker.ts')
+  : join(import.meta.dirname, 'remote-worker.mjs')
+const LIMITS: ThreadLimits = { memoryMb: 1_024, cpuSeconds: 180 }
+const IDLE_MS = 30_000
+
+/** Reads an index in a thread of its own, which ends at a limit of memory and of processor time. */
+export interface IndexReading {
+  read(question: IndexQuestion): Promise<IndexRead>
+  close(): Promise<void>
+}
+
+export function createIndexReading(): IndexReading {
+  const threads = createLimitedThreads<IndexQuestion, IndexRead>({ program: PROGRAM, limits: LIMITS, idleMs: IDLE_MS })
+  return {
+    async read(question) {
+      try {
+        return await threads.run(question)
+      } catch (error) {
+        if (!(error instanceof ThreadLimit)) throw error
+        return { why: `reading it needs more than it may: ${error.message}` }
+      }
+    },
+    close: () => threads.close(),
+  }
+}
+
+/** The lists of rows that `read` wrote. */
+export async function* chunksIn(path: string): AsyncGenerator<string> {
+  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) yield line
+}

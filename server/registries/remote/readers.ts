@@ -1,0 +1,8 @@
+import type { FormatId } from '../../core/identity.ts'
+import type { RemoteReader } from './reader.ts'
+
+/** Every format whose registries are read through by their indexes. A new one is its reader and one line here. */
+const READERS: readonly RemoteReader[] = []
+
+/** Undefined where registries of the format list nothing that is read ahead. */
+export const findReader = (format: FormatId): RemoteReader | undefined => READERS.find(one => one.format === format)

@@ -1,0 +1,112 @@
+import type { Actor } from '../../catalog/change.ts'
+import { fail } from '../../core/errors.ts'
+import type { Manifest } from '../../core/manifest.ts'
+import type { Distribution } from '../../core/repository.ts'
+import type { SecretBox } from '../../lib/secret-box.ts'
+import type { Breaker } from '../../outbound/exchange/breaker.ts'
+import type { Exchange } from '../../outbound/exchange/exchange.ts'
+import type { RegistryDeps } from '../deps.ts'
+import { createBring, type Wanted } from './bring.ts'
+import { createJudge } from './judge.ts'
+import { createRemoteNames, type KnownName } from './names.ts'
+import { createIndexReading } from './read-index.ts'
+import { listRemote, type DocumentForm, type RemoteRow } from '../../catalog/queries/remote-versions.ts'
+import { createUpstream, type Upstream } from './upstream.ts'
+
+/** A name of an upstream, judged. */
+export interface RemoteName extends Pick<KnownName, 'about' | 'checked_at' | 'stale'> {
+  readonly name: string
+  /** What its visible versions follow from; another one whenever a document about the name may differ. */
+  readonly mark: string
+}
+
+/** Registries that read through to others. */
+export interface Remote {
+  /**
+   * A name, as the upstream has it now or had it within the last 7 days.
+   * @returns undefined where it has no such name, or a name that belongs to the house
+   * @throws outbound_failed, outbound_refused, upstream_refused where nothing is known
+   */
+  find(registry: Distribution, name: string): Promise<RemoteName | undefined>
+  /** Its versions, oldest first by the order of the format. @param options.version  that one alone */
+  rows(
+    registry: Distribution,
+    name: string,
+    options?: { readonly form?: DocumentForm; readonly version?: string },
+  ): Promise<readonly RemoteRow[]>
+  /** @throws remote_not_here_yet where that takes longer than `patienceMs`; what `Bring.bring` throws */
+  bring(
+    registry: Distribution,
+    wanted: Wanted,
+    by: { readonly actor: Actor; readonly patienceMs: number },
+  ): Promise<Manifest>
+  /** For what no index says. */
+  readonly upstream: Upstream
+  close(): Promise<void>
+}
+
+export interface RemoteDeps extends RegistryDeps {
+  readonly exchange: Exchange
+  readonly breaker: Breaker
+  readonly box: SecretBox
+}
+
+/** Makes the one way to the registries of others. */
+export function createRemote(deps: RemoteDeps): Remote {
+  const { db } = deps
+  const upstream = createUpstream(deps)
+  const names = createRemoteNames({ ...deps, upstream, reading: createIndexReading() })
+  const judge = createJudge(deps)
+  const bringing = createBring({ ...deps, upstream })
+  return {
+    upstream,
+    async find(registry, name) {
+      const known = await names.find(registry, name)
+      if (known === undefined) return undefined
+      const mark = await judge.settle(registry, name, known)
+      const { about, checked_at, stale, is_missing: isMissing } = known
+      // what is here of a name that its upstream no longer has is served on
+      if (
+        isMissing &&
+        (await listRemote(db, { codename: registry.codename, name }, { format: registry.format })).length === 0
+      )
+        return undefined
+      return { name, about, checked_at, mark, ...(stale === undefined ? {} : { stale }) }
+    },
+    rows: ({ codename, format }, name, options = {}) => listRemote(db, { codename, name }, { format, ...options }),
+    async bring(registry, wanted, by) {
+      const found = await bringing.bring(registry, wanted, by)
+      const { name, version } = wanted.ref
+      return found ?? fail('remote_not_here_yet', { name, version, retry_after: 5 })
+    },
+    async close() {
+      await Promise.all([names.close(), bringing.close()])
+    },
+  }
+}
+
+/** What clients get of a version. */
+export type Visible =
+  | { readonly is: 'served' }
+  /** Its package here waits or was refused. */
+  | { readonly is: 'held'; readonly manifest: NonNullable<RemoteRow['held']> }
+  /** By the index; `mayAsk`: by its exact file it comes in all the same, for a review. */
+  | { readonly is: 'hidden'; readonly said: string; readonly mayAsk: boolean }
+
+/** Whether clients get a version now. A person's approval of what is here counts, but for malicious code. */
+export function visibleOf({ hidden, said, ripe_at: ripe, state, held }: RemoteRow, now: Date): Visible {
+  const isRipe = hidden === 'young' && ripe !== null && ripe <= now
+  if (hidden === 'malicious') return { is: 'hidden', said: said ?? '', mayAsk: false }
+  if (state === 'published') return { is: 'served' }
+  if (held !== null) return { is: 'held', manifest: held }
+  if (hidden === null || isRipe) return { is: 'served' }
+  return { is: 'hidden', said: said ?? '', mayAsk: hidden === 'review' }
+}
+
+/** The first moment at which another version comes of age; undefined where none does. */
+export const nextRipe = (rows: readonly RemoteRow[], now: Date): Date | undefined =>
+  rows
+    .flatMap(({ hidden, ripe_at: ripe, state }) =>
+      hidden === 'young' && state === null && ripe !== null && ripe > now ? [ripe] : [],
+    )
+    .toSorted((a, b) => a.getTime() - b.getTime())[0]

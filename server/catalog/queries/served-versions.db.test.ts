@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
+import type { Codename } from '../../core/identity.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
+import { saveIndex, saveVerdicts } from './remote-versions.ts'
 import { listServedVersions } from './served-versions.ts'
 
 let stock: Stock
@@ -23,4 +25,37 @@ test('the versions of some names are those that one repository serves, each once
     ['b', ['1.1']],
   ])
   expect((await listServedVersions(stock.db, ALL_SEEING, { ...asked, format: 'rpm' })).size).toBe(0)
+})
+
+test('a registry that reads through serves what its index lists, too, but for what it hides and what waits here', async () => {
+  const { db } = stock
+  const key = { codename: 'bookworm' as Codename, name: 'a' }
+  const [now, revision] = [new Date(), 'first']
+  const versions = ['1.0', '2.0', '3.0', '4.0', '5.0', '6.0']
+  const entries = versions.map(version => ({ version, arch: 'amd64', sort_key: version, facts: {} }))
+  async function* chunks() {
+    yield JSON.stringify(entries)
+  }
+  const keys = versions.map(version => `${version}\tamd64`)
+  const index = { about: {}, validators: {}, keys, chunks: chunks() }
+  await saveIndex(db, key, { format: 'deb', now, revision, index })
+  const verdict = (version: string, hidden: 'blocked' | 'young', ripe: number | null) => ({
+    ...{
+      version,
+      arch: 'amd64',
+      hidden,
+      said: 'it is',
+      ripe_at: ripe === null ? null : new Date(now.getTime() + ripe),
+    },
+  })
+  const verdicts = [
+    verdict('2.0', 'blocked', null),
+    verdict('3.0', 'young', 3_600_000),
+    verdict('4.0', 'young', -3_600_000),
+    verdict('5.0', 'young', null),
+  ]
+  await saveVerdicts(db, key, { revision, mark: 'judged', verdicts })
+  await stock.put({ name: 'a', version: '6.0', codename: 'bookworm', state: 'pending_review' })
+  const found = await listServedVersions(db, ALL_SEEING, { format: 'deb', codename: 'bookworm', names: ['a'] })
+  expect(found.get('a')?.toSorted()).toEqual(['1.0', '4.0'])
 })

@@ -36,13 +36,15 @@ export interface Decided {
   readonly name: string
   readonly version: string
   readonly action: 'approve' | 'reject' | 'quarantine'
+  /** `any` by default. */
+  readonly arch?: string
 }
 
 /** Decides as a person in the console does. @throws Error with the answer where that is refused */
 export async function decideVersion(daemon: Daemon, decided: Decided): Promise<void> {
-  const { token, registry, name, version, action } = decided
+  const { token, registry, name, version, action, arch = 'any' } = decided
   const at = `/security/packages/${encodeURIComponent(name)}/${encodeURIComponent(version)}`
-  const where = { distribution: registry, arch: 'any', justification: 'It was looked at for this test.' }
+  const where = { distribution: registry, arch, justification: 'It was looked at for this test.' }
   const answer =
     action === 'quarantine'
       ? await daemon.call('POST', `${at}/quarantine`, { token, body: where })

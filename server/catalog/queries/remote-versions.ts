@@ -129,11 +129,12 @@ const UPSERT = `
     facts jsonb, full_document text, short_document text)
   on conflict (codename, name, version, arch) do update set is_listed = true, facts = excluded.facts,
     published_at = excluded.published_at, sort_key = excluded.sort_key, file = excluded.file,
-    full_document = excluded.full_document, short_document = excluded.short_document
+    full_document = coalesce(excluded.full_document, r.full_document), short_document = excluded.short_document
   where not exists (select from package p where p.format = $5 and p.codename = $1 and p.name = $2
       and p.version = excluded.version and p.arch = excluded.arch)
     and (r.is_listed, r.facts, r.published_at, r.sort_key, r.file, r.full_document, r.short_document) is distinct from
-      (true, excluded.facts, excluded.published_at, excluded.sort_key, excluded.file, excluded.full_document, excluded.short_document)
+      (true, excluded.facts, excluded.published_at, excluded.sort_key, excluded.file,
+        coalesce(excluded.full_document, r.full_document), excluded.short_document)
   returning 1 as one`
 const UPSERT_HERE = `
   update remote_version r set is_listed = true, facts = e.facts
@@ -233,6 +234,18 @@ export async function saveFailure(
     now,
     said,
   ])
+}
+
+/** Keeps a document of one version that its index does not bring, such as the metadata of a wheel. */
+export async function saveDocument(
+  db: Queryable,
+  { codename, name }: RemoteKey,
+  { version, arch, document }: { readonly version: string; readonly arch: string; readonly document: string },
+): Promise<void> {
+  await db.query(
+    'update remote_version set full_document = $5 where codename = $1 and name = $2 and version = $3 and arch = $4',
+    [codename, name, version, arch, document],
+  )
 }
 
 /** What is decided of one version. */

@@ -1,5 +1,8 @@
 import { fail } from '../../core/errors.ts'
 
+/** What is appended to the name of a file for the attestations that came with it. Source: PEP 740 */
+export const PROVENANCE = '.provenance'
+
 const wrong = (why: string): never => fail('bad_request', { said: `The field attestations ${why}` })
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

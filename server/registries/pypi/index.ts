@@ -5,13 +5,16 @@ import { normalName, normalVersion, readFileName } from '../../formats/pypi/name
 import { pypiClient } from '../../formats/pypi/client.ts'
 import { pypi } from '../../formats/pypi/index.ts'
 import { openWheel, readInfo } from '../../formats/pypi/wheel.ts'
-import type { RegistryDeps } from '../deps.ts'
+import type { ProtocolDeps } from '../protocol-deps.ts'
 import { whyHeld } from '../held.ts'
+import { isProxy, staleHeaders } from '../remote/remote.ts'
 import type { RegistryAnswer, RegistryProtocol, RegistryRequest } from '../protocol.ts'
 import { listNames, listVersions } from '../versions.ts'
 import { chooseForm } from './accept.ts'
 import { legacyJson } from './legacy-json.ts'
-import { fileOf, projectOf, PROVENANCE } from './project.ts'
+import { PROVENANCE } from './attestations.ts'
+import { fileOf, projectOf, simpleFileOf } from './project.ts'
+import { createPypiProxy, isManifest } from './proxy.ts'
 import { plain } from './said.ts'
 import { namesPage, projectPage, type SimplePage } from './simple.ts'
 import { createUpload } from './upload.ts'
@@ -25,11 +28,11 @@ const moved = (to: string): RegistryAnswer => ({
   headers: { 'Location': to, 'Cache-Control': 'no-store' },
 })
 
-const documentOf = ({ type, text }: SimplePage): RegistryAnswer => ({
+const documentOf = ({ type, text }: SimplePage, more: NonNullable<RegistryAnswer['headers']> = {}): RegistryAnswer => ({
   status: 200,
   type,
   // a shared cache must not answer for callers who see different registries
-  headers: { 'Cache-Control': 'private, max-age=0', 'Vary': 'Accept, Authorization' },
+  headers: { 'Cache-Control': 'private, max-age=0', 'Vary': 'Accept, Authorization', ...more },
   body: { kind: 'bytes', bytes: text },
   conditional: true,
 })
@@ -44,9 +47,10 @@ const plainFile = (segment: string): string =>
   )
 
 /** What pip, uv, twine and poetry speak: the simple pages, the legacy upload and the JSON of projects. */
-export function createPypi(deps: RegistryDeps): RegistryProtocol {
+export function createPypi(deps: ProtocolDeps): RegistryProtocol {
   const { db, layout } = deps
   const upload = createUpload(deps)
+  const proxy = createPypiProxy(deps)
 
   const versionsOf = ({ registry, caller }: RegistryRequest, name: string): Promise<readonly Manifest[]> =>
     listVersions(db, caller.viewer, registry, name)
@@ -54,13 +58,19 @@ export function createPypi(deps: RegistryDeps): RegistryProtocol {
   const notThere = (name: string): RegistryAnswer =>
     plain(404, `There is no project ${name.slice(0, 80)} in this registry.`)
 
-  async function names({ registry, caller, headers }: RegistryRequest): Promise<RegistryAnswer> {
-    const form = chooseForm(headers.accept)
+  async function namesBehind(request: RegistryRequest, after: string): Promise<readonly string[]> {
+    if (isProxy(request.registry)) return proxy.names(request, after, NAMES_AT_ONCE)
+    const { registry, caller } = request
+    return (await listNames(db, caller.viewer, registry, { after, most: NAMES_AT_ONCE })).map(({ name }) => name)
+  }
+
+  async function names(request: RegistryRequest): Promise<RegistryAnswer> {
+    const form = chooseForm(request.headers.accept)
     if (form === undefined) return notAcceptable()
     const all: string[] = []
     for (let after = ''; ;) {
-      const page = await listNames(db, caller.viewer, registry, { after, most: NAMES_AT_ONCE })
-      for (const { name } of page) all.push(name)
+      const page = await namesBehind(request, after)
+      all.push(...page)
       if (page.length < NAMES_AT_ONCE) break
       after = all.at(-1) ?? ''
     }
@@ -73,9 +83,14 @@ export function createPypi(deps: RegistryDeps): RegistryProtocol {
   async function project(request: RegistryRequest, name: string): Promise<RegistryAnswer> {
     const form = chooseForm(request.headers.accept)
     if (form === undefined) return notAcceptable()
+    if (isProxy(request.registry)) {
+      const found = await proxy.project(request, name)
+      return found === undefined ? notThere(name) : documentOf(projectPage(found, form), staleHeaders(found.known))
+    }
     const versions = await versionsOf(request, name)
     if (versions.length === 0) return notThere(name)
-    return documentOf(projectPage(projectOf(name, versions, request.console), form))
+    const { files } = projectOf(name, versions, request.console)
+    return documentOf(projectPage({ name, files: files.map(simpleFileOf) }, form))
   }
 
   async function metadataOf({ files: [first] }: Manifest): Promise<Buffer | undefined> {
@@ -91,6 +106,10 @@ export function createPypi(deps: RegistryDeps): RegistryProtocol {
 
   async function file(request: RegistryRequest, name: string, segment: string): Promise<RegistryAnswer> {
     const filename = plainFile(segment)
+    if (isProxy(request.registry)) {
+      const found = await proxy.file(request, name, { filename, segment })
+      return isManifest(found) ? send(request, { manifest: found, filename, segment }) : found
+    }
     const manifest = (await versionsOf(request, name)).find(one => one.files[0].path === filename)
     if (manifest === undefined)
       return plain(404, `There is no file ${filename.slice(0, 120)} of ${name.slice(0, 80)} in this registry.`)
@@ -98,6 +117,18 @@ export function createPypi(deps: RegistryDeps): RegistryProtocol {
       const { sentence, short } = whyHeld(manifest, request.console)
       return { ...plain(403, sentence), reason: short }
     }
+    return send(request, { manifest, filename, segment })
+  }
+
+  /** A file that is served, or a document beside it. */
+  async function send(
+    request: RegistryRequest,
+    {
+      manifest,
+      filename,
+      segment,
+    }: { readonly manifest: Manifest; readonly filename: string; readonly segment: string },
+  ): Promise<RegistryAnswer> {
     const [first] = manifest.files
     if (segment === filename) {
       const { sha256, size } = first.blob
@@ -122,6 +153,8 @@ export function createPypi(deps: RegistryDeps): RegistryProtocol {
   }
 
   async function json(request: RegistryRequest, name: string, version: string | undefined): Promise<RegistryAnswer> {
+    if (isProxy(request.registry))
+      return plain(404, 'This registry reads through: its projects are told by the simple pages alone.')
     const versions = await versionsOf(request, name)
     const found = legacyJson(projectOf(name, versions, request.console), {
       address: request.address,

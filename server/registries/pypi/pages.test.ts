@@ -5,7 +5,7 @@ import type { PypiFacts } from '../../formats/pypi/facts.ts'
 import { chooseForm, HTML_TYPE, JSON_TYPE } from './accept.ts'
 import { provenanceOf } from './attestations.ts'
 import { legacyJson } from './legacy-json.ts'
-import { projectOf, publishedAt } from './project.ts'
+import { projectOf, publishedAt, simpleFileOf } from './project.ts'
 import { namesPage, projectPage } from './simple.ts'
 
 test.each([
@@ -71,10 +71,11 @@ const held = manifest('2.0', {
   review: { held_at: '2026-01-02T03:04:05.678Z', held_for: 'It is <young>' },
 })
 const project = projectOf('a-b', [manifest('1.0'), held], 'https://h')
+const simple = { name: project.name, files: project.files.map(simpleFileOf) }
 
 describe('the page of a project', () => {
   test('as HTML lists a held file as yanked with the reason, and everything else that clients read', () => {
-    const { type, text } = projectPage(project, 'text/html')
+    const { type, text } = projectPage(simple, 'text/html')
     expect(type).toBe('text/html; charset=utf-8')
     const lines = text.split('\n').filter(line => line.startsWith('<a '))
     const digest = project.files[0]?.sha256 ?? ''
@@ -86,7 +87,7 @@ describe('the page of a project', () => {
   })
 
   test('as JSON says the same, with sizes and times', () => {
-    const { type, text } = projectPage(project, JSON_TYPE)
+    const { type, text } = projectPage(simple, JSON_TYPE)
     expect(type).toBe(JSON_TYPE)
     const json = JSON.parse(text) as { files: object[] }
     expect(json).toMatchObject({

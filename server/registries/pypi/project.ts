@@ -2,9 +2,8 @@ import type { Sha256 } from '../../core/identity.ts'
 import { isServed, type Manifest, type PackageFile } from '../../core/manifest.ts'
 import type { PypiFacts } from '../../formats/pypi/facts.ts'
 import { whyHeld } from '../held.ts'
-
-/** What is appended to the name of a file for the attestations that came with it. Source: PEP 740 */
-export const PROVENANCE = '.provenance'
+import { PROVENANCE } from './attestations.ts'
+import type { SimpleFile } from './simple.ts'
 
 /** A file of a project as its pages show it. */
 export interface ProjectFile {
@@ -23,6 +22,14 @@ export interface ProjectFile {
   readonly held: Manifest | undefined
   readonly provenance: PackageFile | undefined
 }
+
+/** A file as the simple pages show it. */
+export const simpleFileOf = ({ facts, provenance, ...file }: ProjectFile): SimpleFile => ({
+  ...file,
+  requiresPython: facts.requires_python,
+  metadata: facts.metadata === undefined ? undefined : { sha256: facts.metadata.sha256 },
+  hasProvenance: provenance !== undefined,
+})
 
 /** All files of a name. */
 export interface Project {

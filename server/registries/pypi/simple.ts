@@ -1,5 +1,30 @@
 import { HTML_TYPE, JSON_TYPE } from './accept.ts'
-import { PROVENANCE, type Project, type ProjectFile } from './project.ts'
+import { PROVENANCE } from './attestations.ts'
+
+/** A file as the simple pages show it. */
+export interface SimpleFile {
+  readonly filename: string
+  /** Normalised. */
+  readonly version: string
+  /** Absent where an upstream names no such digest. */
+  readonly sha256: string | undefined
+  readonly size: number | undefined
+  /** ISO 8601. */
+  readonly publishedAt: string
+  readonly requiresPython: string | undefined
+  /** Why clients should not take it by themselves; empty: nobody says why. */
+  readonly yanked: string | undefined
+  /** Of the METADATA beside it; without a digest where nobody names it. */
+  readonly metadata: { readonly sha256?: string } | undefined
+  readonly hasProvenance: boolean
+}
+
+/** All files of a name, oldest version first. */
+export interface SimpleProject {
+  /** Normalised. */
+  readonly name: string
+  readonly files: readonly SimpleFile[]
+}
 
 /** Of the interface: 1.1 has sizes and times, 1.3 provenance, 1.4 the state of a project. Source: PEP 700, 740, 792 */
 const API_VERSION = '1.4'
@@ -8,38 +33,40 @@ const escape = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 /** The address of a file, from the page of its project. */
-const addressOf = (project: string, { filename }: Pick<ProjectFile, 'filename'>): string =>
+const addressOf = (project: string, { filename }: Pick<SimpleFile, 'filename'>): string =>
   `../../files/${project}/${encodeURIComponent(filename)}`
 
-function jsonOf(project: string, file: ProjectFile): object {
-  const { facts, yanked, provenance } = file
-  const metadata = facts.metadata === undefined ? false : { sha256: facts.metadata.sha256 }
+function jsonOf(project: string, file: SimpleFile): object {
+  const { yanked, sha256, size, requiresPython } = file
+  const metadata = file.metadata === undefined ? false : file.metadata.sha256 === undefined ? true : file.metadata
   const url = addressOf(project, file)
   return {
     'filename': file.filename,
     url,
-    'hashes': { sha256: file.sha256 },
-    ...(facts.requires_python === undefined ? {} : { 'requires-python': facts.requires_python }),
-    'size': file.size,
+    'hashes': sha256 === undefined ? {} : { sha256 },
+    ...(requiresPython === undefined ? {} : { 'requires-python': requiresPython }),
+    ...(size === undefined ? {} : { size }),
     'upload-time': file.publishedAt,
-    'yanked': yanked ?? false,
+    // what is yanked without a reason is yanked all the same
+    'yanked': yanked === '' ? true : (yanked ?? false),
     'core-metadata': metadata,
     'dist-info-metadata': metadata,
-    'provenance': provenance === undefined ? null : `${url}${PROVENANCE}`,
+    'provenance': file.hasProvenance ? `${url}${PROVENANCE}` : null,
   }
 }
 
-function lineOf(project: string, file: ProjectFile): string {
-  const { facts, yanked, provenance } = file
+function lineOf(project: string, file: SimpleFile): string {
+  const { sha256, requiresPython, yanked } = file
   const url = addressOf(project, file)
-  const metadata = facts.metadata === undefined ? undefined : `sha256=${facts.metadata.sha256}`
+  const digest = file.metadata?.sha256
+  const metadata = file.metadata === undefined ? undefined : digest === undefined ? 'true' : `sha256=${digest}`
   const attributes: readonly (readonly [string, string | undefined])[] = [
-    ['href', `${url}#sha256=${file.sha256}`],
-    ['data-requires-python', facts.requires_python],
+    ['href', sha256 === undefined ? url : `${url}#sha256=${sha256}`],
+    ['data-requires-python', requiresPython],
     ['data-yanked', yanked],
     ['data-core-metadata', metadata],
     ['data-dist-info-metadata', metadata],
-    ['data-provenance', provenance === undefined ? undefined : `${url}${PROVENANCE}`],
+    ['data-provenance', file.hasProvenance ? `${url}${PROVENANCE}` : undefined],
   ]
   const written = attributes.flatMap(([key, value]) => (value === undefined ? [] : [`${key}="${escape(value)}"`]))
   return `<a ${written.join(' ')}>${escape(file.filename)}</a><br>\n`
@@ -66,7 +93,7 @@ export interface SimplePage {
 }
 
 /** Source: PEP 503, 592, 629, 658, 691, 700, 740; packaging.python.org, simple repository API */
-export function projectPage({ name, files }: Project, form: string): SimplePage {
+export function projectPage({ name, files }: SimpleProject, form: string): SimplePage {
   if (form !== JSON_TYPE)
     return { type: typeOf(form), text: page(`Links for ${name}`, files.map(file => lineOf(name, file)).join('')) }
   const json = {

@@ -13,9 +13,8 @@ import type { RegistryDeps } from '../deps.ts'
 import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { listVersions } from '../versions.ts'
-import { provenanceOf } from './attestations.ts'
+import { PROVENANCE, provenanceOf } from './attestations.ts'
 import { readUpload, type UploadForm } from './form.ts'
-import { PROVENANCE } from './project.ts'
 import { plain } from './said.ts'
 
 const HEX = /^[0-9a-f]+$/

@@ -110,3 +110,10 @@ export const nextRipe = (rows: readonly RemoteRow[], now: Date): Date | undefine
       hidden === 'young' && state === null && ripe !== null && ripe > now ? [ripe] : [],
     )
     .toSorted((a, b) => a.getTime() - b.getTime())[0]
+
+/** Whether a registry reads through to another. */
+export const isProxy = ({ registry }: Pick<Distribution, 'registry'>): boolean => registry?.kind === 'proxy'
+
+/** What a document says whose upstream could not be asked. Source: RFC 7234, 5.5.1 */
+export const staleHeaders = ({ stale }: Pick<RemoteName, 'stale'>): Readonly<Record<string, string>> =>
+  stale === undefined ? {} : { Warning: '110 - "Response is Stale"' }

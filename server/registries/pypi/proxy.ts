@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto'
+import { isServed, type Manifest } from '../../core/manifest.ts'
+import { fail } from '../../core/errors.ts'
+import { listRemoteNames, saveDocument, type RemoteRow } from '../../catalog/queries/remote-versions.ts'
+import { printBytes } from '../../lib/limited.ts'
+import { whyHeld, whyHidden } from '../held.ts'
+import type { ProtocolDeps } from '../protocol-deps.ts'
+import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import { visibleOf, type RemoteName, type Visible } from '../remote/remote.ts'
+import { PROVENANCE } from './attestations.ts'
+import type { RemotePypiFacts } from './remote.ts'
+import { plain } from './said.ts'
+import type { SimpleFile, SimpleProject } from './simple.ts'
+
+/** pip gives up after 15 s without a byte, and asks again after a 503. */
+const PATIENCE_MS = 10_000
+/** The largest METADATA that is fetched beside a wheel. */
+const MOST_METADATA = 4 * 2 ** 20
+const METADATA = '.metadata'
+
+/** A file of a project of the upstream, as clients get it now. */
+interface Shown {
+  readonly row: RemoteRow & { readonly file: NonNullable<RemoteRow['file']> }
+  readonly visible: Visible
+}
+
+const hasFile = (row: RemoteRow): row is Shown['row'] => row.file !== null
+
+/**
+ * What clients get of each file. Of a version whose file is held here the others are not given out either: pip would
+ * build the held wheel from its source release.
+ */
+function shownOf(rows: readonly RemoteRow[], now: Date): Shown[] {
+  const held = new Map(rows.flatMap(row => (row.held === null ? [] : [[row.version, row.held]])))
+  return rows.filter(hasFile).map(row => {
+    const visible = visibleOf(row, now)
+    const other = held.get(row.version)
+    return { row, visible: visible.is === 'served' && other !== undefined ? { is: 'held', manifest: other } : visible }
+  })
+}
+
+/** Why clients do not get a file, for people; undefined where they do. */
+function whyNot({ row, visible }: Shown, request: RegistryRequest, name: string) {
+  if (visible.is === 'served') return undefined
+  if (visible.is === 'held') return whyHeld(visible.manifest, request.console)
+  const { codename } = request.registry
+  return whyHidden(visible.said, request.console, { format: 'pypi', codename, name, version: row.version })
+}
+
+function simpleFileOf(shown: Shown, request: RegistryRequest, name: string): SimpleFile {
+  const { file, version, published_at: published, seen_at: seen } = shown.row
+  const facts = shown.row.facts as RemotePypiFacts
+  return {
+    filename: file.filename,
+    version,
+    sha256: file.digests.sha256,
+    size: file.size,
+    publishedAt: (published ?? seen).toISOString(),
+    yanked: whyNot(shown, request, name)?.sentence ?? facts.yanked?.reason,
+    requiresPython: facts.requires_python,
+    metadata: facts.metadata,
+    hasProvenance: false,
+  }
+}
+
+/** The project as the upstream has it, with what is hidden marked as yanked. */
+export interface ProxiedProject extends SimpleProject {
+  readonly known: RemoteName
+}
+
+/** What a registry that reads through answers about projects and files. */
+export function createPypiProxy({
+  db,
+  remote,
+  catalog,
+  clock,
+}: Pick<ProtocolDeps, 'db' | 'remote' | 'catalog' | 'clock'>) {
+  async function shown(request: RegistryRequest, name: string): Promise<readonly Shown[] | undefined> {
+    const known = await remote.find(request.registry, name)
+    return known === undefined ? undefined : shownOf(await remote.rows(request.registry, name), clock.now())
+  }
+
+  /** The bytes of a file: from here, or brought in now. */
+  async function bring(request: RegistryRequest, name: string, { row }: Shown): Promise<Manifest> {
+    const { registry, caller } = request
+    const { version, arch, file } = row
+    const ref = { format: registry.format, codename: registry.codename, name, version, arch }
+    const here = await catalog.findKnown(ref)
+    if (here !== undefined) return here
+    const actor = { name: caller.who?.name ?? 'anonymous', ip: caller.ip }
+    return remote.bring(registry, { ref, files: [file] }, { actor, patienceMs: PATIENCE_MS })
+  }
+
+  /** METADATA of a wheel whose bytes are not here: clients resolve from it and fetch only what they install. */
+  async function metadataOf(request: RegistryRequest, name: string, { row }: Shown): Promise<RegistryAnswer> {
+    const { registry, signal } = request
+    const [kept] = (await remote.rows(registry, name, { form: 'full', version: row.version })).filter(
+      ({ arch }) => arch === row.arch,
+    )
+    const text = kept?.document ?? (await fetchMetadata(request, name, row, signal))
+    return {
+      status: 200,
+      type: 'text/plain; charset=utf-8',
+      headers: { 'Cache-Control': 'private, max-age=31536000, immutable' },
+      body: { kind: 'bytes', bytes: text },
+      conditional: true,
+    }
+  }
+
+  async function fetchMetadata(
+    { registry }: RegistryRequest,
+    name: string,
+    { version, arch, file, facts }: Shown['row'],
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { sha256: said } = (facts as RemotePypiFacts).metadata ?? {}
+    const answer = await remote.upstream.ask(registry, `${file.url}${METADATA}`, { signal })
+    const refuse = (why: string): never => fail('upstream_refused', { path: `${file.filename}${METADATA}`, why })
+    if (answer.status !== 200) {
+      answer.discard()
+      return refuse(`it answered ${answer.status}`)
+    }
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of answer.body) {
+      size += chunk.length
+      if (size > MOST_METADATA) refuse(`it has more than ${printBytes(MOST_METADATA)}`)
+      chunks.push(chunk)
+    }
+    const bytes = Buffer.concat(chunks)
+    const is = createHash('sha256').update(bytes).digest('hex')
+    if (said !== undefined && said !== is) refuse(`its SHA-256 is ${is}, its index says ${said}`)
+    const document = bytes.toString('utf8')
+    const isText = Buffer.from(document).equals(bytes) && !document.includes('\u0000')
+    if (!isText) refuse('it is no text in UTF-8')
+    await saveDocument(db, { codename: registry.codename, name }, { version, arch, document })
+    return document
+  }
+
+  return {
+    /** Undefined where the upstream has no such project, or it belongs to the house. */
+    async project(request: RegistryRequest, name: string): Promise<ProxiedProject | undefined> {
+      const known = await remote.find(request.registry, name)
+      if (known === undefined) return undefined
+      const files = shownOf(await remote.rows(request.registry, name), clock.now())
+      return { name, known, files: files.map(one => simpleFileOf(one, request, name)) }
+    },
+
+    /** The projects that somebody asked for here. */
+    names: (request: RegistryRequest, after: string, most: number): Promise<string[]> =>
+      listRemoteNames(db, { codename: request.registry.codename, after, most }),
+
+    /**
+     * A file, or a document beside it. @param segment  with `.metadata` or `.provenance` at its end, or without
+     * @returns undefined where METADATA is to be read from the wheel that is here, and where there is no such file
+     */
+    async file(
+      request: RegistryRequest,
+      name: string,
+      { filename, segment }: { readonly filename: string; readonly segment: string },
+    ): Promise<RegistryAnswer | Manifest> {
+      const one = (await shown(request, name))?.find(({ row }) => row.file.filename === filename)
+      if (one === undefined)
+        return plain(
+          404,
+          `There is no file ${filename.slice(0, 120)} of ${name.slice(0, 80)} at the upstream of this registry.`,
+        )
+      const why = whyNot(one, request, name)
+      const mayAsk = one.visible.is === 'hidden' && one.visible.mayAsk
+      const refused = (held: { readonly sentence: string; readonly short: string }): RegistryAnswer => ({
+        ...plain(403, held.sentence),
+        reason: held.short,
+      })
+      if (why !== undefined && !(mayAsk && segment === filename)) return refused(why)
+      if (segment.endsWith(PROVENANCE))
+        return plain(404, `Attestations of ${filename} are not passed on by this registry.`)
+      if (segment.endsWith(METADATA) && one.row.state === null) {
+        if ((one.row.facts as RemotePypiFacts).metadata === undefined)
+          return plain(404, `The upstream has no METADATA beside ${filename}.`)
+        return metadataOf(request, name, one)
+      }
+      const manifest = await bring(request, name, one)
+      return isServed(manifest.state) ? manifest : refused(whyHeld(manifest, request.console))
+    },
+  }
+}
+
+/** Whether an answer is the version itself, whose file is to be sent. */
+export const isManifest = (found: RegistryAnswer | Manifest): found is Manifest => 'ref' in found

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import type { Codename } from '../../server/core/identity.ts'
+import type { RegistryRules } from '../../server/core/registry.ts'
+import type { Distribution } from '../../server/core/repository.ts'
+import { hostedRegistry } from './defined-registries.ts'
+
+/** A request as it came. */
+export interface SeenRequest {
+  readonly method: string
+  /** Percent-encoded, as it came. */
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+}
+
+/** What an upstream answers for a path. */
+export interface Served {
+  readonly body: string | Buffer
+  readonly type?: string
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A registry of somebody else: it serves what a test puts into it, with ETags, and keeps what it was asked. */
+export interface RegistryUpstream {
+  readonly url: string
+  /** Oldest first. */
+  readonly log: readonly SeenRequest[]
+  /** The paths that were asked for since the last `forget`. */
+  asked(): readonly string[]
+  forget(): void
+  put(path: string, served: Served): void
+  remove(path: string): void
+  /** From now on everything is answered with this status; undefined: as usual again. */
+  fail(status: number | undefined): void
+  /** From now on nothing is answered until it is false again. */
+  hang(is: boolean): void
+  /** Takes the address from clients, as a cut cable does; `url` answers no more. */
+  close(): Promise<void>
+}
+
+/** On 127.0.0.1, on a free port. */
+export async function startRegistryUpstream(): Promise<RegistryUpstream> {
+  const log: SeenRequest[] = []
+  const files = new Map<string, Served>()
+  let [failing, isHanging, from] = [undefined as number | undefined, false, 0]
+  const server = createServer((request, response) => {
+    const { method = 'GET', url = '/', headers } = request
+    log.push({ method, path: url, headers })
+    if (isHanging) return
+    if (failing !== undefined) return void response.writeHead(failing).end()
+    const file = files.get(url)
+    if (file === undefined) return void response.writeHead(404).end('not here')
+    const body = Buffer.from(file.body)
+    const etag = `"${createHash('md5').update(body).digest('hex')}"`
+    const isKnown = headers['if-none-match'] === etag
+    const isPacked = (headers['accept-encoding'] ?? '').includes('gzip') && body.length > 1000
+    response.writeHead(isKnown ? 304 : (file.status ?? 200), {
+      'ETag': etag,
+      'Content-Type': file.type ?? 'application/octet-stream',
+      ...(isPacked && !isKnown ? { 'Content-Encoding': 'gzip' } : {}),
+      ...file.headers,
+    })
+    response.end(isKnown || method === 'HEAD' ? undefined : isPacked ? gzipSync(body) : body)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    log,
+    asked: () => log.slice(from).map(({ path }) => path),
+    forget: () => void (from = log.length),
+    put: (path, served) => void files.set(path, served),
+    remove: path => void files.delete(path),
+    fail: status => void (failing = status),
+    hang: is => void (isHanging = is),
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** A registry that reads through to an upstream, as an admin makes one. */
+export function proxyRegistry(
+  codename: string,
+  format: string,
+  rules: Omit<RegistryRules, 'kind'> & { readonly url: string },
+): Distribution {
+  const { url, ...more } = rules
+  const registry: RegistryRules = { kind: 'proxy', upstream: { url }, ...more }
+  return { ...hostedRegistry(codename as Codename, format), registry }
+}

@@ -87,14 +87,11 @@ async function peek({ body, url }: Answer): Promise<AsyncIterable<Buffer>> {
 /** Makes what asks for files: bounded repetition, the next mirror, and no requests to hosts that rest. */
 export function createAsk({ exchange, breaker, sleep }: AskDeps): Ask {
   async function once(base: URL, url: URL, { from = 0, fresh = false, signal }: AskOptions) {
-    const answer = await exchange(
-      url,
-      {
-        ...(from === 0 ? {} : { range: `bytes=${from}-` }),
-        ...(fresh ? { 'cache-control': 'no-cache', 'pragma': 'no-cache' } : {}),
-      },
-      signal,
-    )
+    const asked = {
+      ...(from === 0 ? {} : { range: `bytes=${from}-` }),
+      ...(fresh ? { 'cache-control': 'no-cache', 'pragma': 'no-cache' } : {}),
+    }
+    const answer = await exchange({ url, headers: asked }, signal)
     const { status, headers } = answer
     const host = answer.url.host
     if (status === 200 || (status === 206 && beginOf(answer) === from)) {

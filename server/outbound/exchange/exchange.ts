@@ -20,8 +20,16 @@ export interface Answer {
   discard(): void
 }
 
-/** Sends one GET and follows its redirects. @throws NetFault, outbound_refused, or the signal's reason */
-export type Exchange = (url: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<Answer>
+/** What is asked of a foreign server. */
+export interface Question {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  /** GET by default. */
+  readonly method?: 'GET' | 'HEAD'
+}
+
+/** Asks once and follows redirects. @throws NetFault, outbound_refused, or the signal's reason */
+export type Exchange = (question: Question, signal: AbortSignal) => Promise<Answer>
 
 export interface ExchangeDeps {
   readonly guard: HostGuard
@@ -39,9 +47,7 @@ const MOST_REDIRECTS = 5
 /** Inside private networks a failed connection has one sentence, or it would tell which ports are open. */
 const INSIDE = 'it did not answer as a server of packages does'
 
-interface Hop {
-  readonly url: URL
-  readonly headers: Readonly<Record<string, string>>
+interface Hop extends Required<Question> {
   readonly signal: AbortSignal
   readonly watch: Watch
 }
@@ -71,10 +77,11 @@ export function createExchange(deps: ExchangeDeps): Exchange {
     return isProxied ? undefined : addresses
   }
 
-  function send({ url, headers, signal, watch }: Hop, lookup: ReturnType<typeof pinned> | undefined) {
+  function send({ url, headers, method, signal, watch }: Hop, lookup: ReturnType<typeof pinned> | undefined) {
     const isTls = url.protocol === 'https:'
     return new Promise<IncomingMessage>((resolve, reject) => {
       const sent = (isTls ? https : http).request(url, {
+        method,
         headers: { 'user-agent': userAgent, 'accept': '*/*', 'accept-encoding': 'identity', ...headers },
         agent: agents.of(url),
         signal,
@@ -100,9 +107,8 @@ export function createExchange(deps: ExchangeDeps): Exchange {
     return new NetFault({ host: url.host, why, isPassing: true, isHosts: true, cause: error })
   }
 
-  return async (first, given, signal) => {
-    let url = first
-    let headers = given
+  return async ({ method = 'GET', ...given }, signal) => {
+    let { url, headers } = given
     for (let hops = 0; ; hops++) {
       const patient: { why?: string } = {}
       const over = new AbortController()
@@ -116,7 +122,7 @@ export function createExchange(deps: ExchangeDeps): Exchange {
         const addresses = await abortable(check(url, agents.isProxied(url)), both)
         isInside = addresses?.some(({ address }) => !isPublic(address)) ?? false
         const lookup = addresses === undefined ? undefined : pinned(addresses)
-        const message = await send({ url, headers, signal: both, watch }, lookup)
+        const message = await send({ url, headers, method, signal: both, watch }, lookup)
         const { statusCode: status = 0, headers: head } = message
         if (!REDIRECTS.has(status) || head.location === undefined) {
           const stop = (): void => {

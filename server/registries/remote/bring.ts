@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Actor, Admit } from '../../catalog/change.ts'
 import { printRef, type PackageRef } from '../../core/identity.ts'
 import { transition, type Decision, type Manifest } from '../../core/manifest.ts'
@@ -13,17 +12,30 @@ import { tellAdmitted } from '../admit.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RemoteFile } from '../../core/remote-file.ts'
 import { findWaiver, type StandingWaiver } from '../../catalog/queries/remote-versions.ts'
+import { within, type Flights } from './flights.ts'
 import type { Upstream } from './upstream.ts'
 
-/** A version that a client asks for and whose bytes are not here. */
-export interface Wanted {
-  readonly ref: PackageRef
-  /** The one that is inspected first. */
-  readonly files: readonly [RemoteFile, ...RemoteFile[]]
+/** What is expected of a version that comes in. */
+interface Expected {
   /** Why what came is not what its index says, in one sentence: it is refused. Its identity is compared anyway. */
   readonly complain?: (manifest: Manifest) => string | undefined
   /** Why a person looks at it although the gate lets it through, in one sentence. */
   readonly heldFor?: (manifest: Manifest) => string | undefined
+}
+
+/** A version that a client asks for and whose bytes are not here. */
+export interface Wanted extends Expected {
+  readonly ref: PackageRef
+  /** The one that is inspected first. */
+  readonly files: readonly [RemoteFile, ...RemoteFile[]]
+}
+
+/** The same where the protocol itself fetches it. */
+export interface WantedOtherwise extends Expected {
+  /** The architecture is known when the bytes are here. */
+  readonly ref: Omit<PackageRef, 'arch'>
+  /** All files of the version as one; what it throws reaches those who wait. */
+  readonly fetch: (signal: AbortSignal) => Promise<SpooledFile>
 }
 
 /** Brings versions in from upstreams. */
@@ -36,10 +48,9 @@ export interface Bring {
    */
   bring(
     registry: Distribution,
-    wanted: Wanted,
+    wanted: Wanted | WantedOtherwise,
     by: { readonly actor: Actor; readonly patienceMs: number },
   ): Promise<Manifest | undefined>
-  close(): Promise<void>
 }
 
 export type BringDeps = Pick<
@@ -47,6 +58,7 @@ export type BringDeps = Pick<
   'db' | 'catalog' | 'gate' | 'settings' | 'metrics' | 'events' | 'clock' | 'log'
 > & {
   readonly upstream: Upstream
+  readonly flights: Flights
 }
 
 /**
@@ -68,13 +80,15 @@ function waived(manifest: Manifest, waiver: StandingWaiver, now: string): Manife
 }
 
 export function createBring(deps: BringDeps): Bring {
-  const { db, catalog, gate, settings, clock, log, upstream } = deps
-  const flights = new Map<string, Promise<Manifest>>()
-  const ended = new AbortController()
+  const { db, catalog, gate, settings, clock, log, upstream, flights } = deps
 
-  async function fetchAll(registry: Distribution, [first, ...more]: Wanted['files']): Promise<SpooledFile> {
+  async function fetchAll(
+    registry: Distribution,
+    [first, ...more]: Wanted['files'],
+    signal: AbortSignal,
+  ): Promise<SpooledFile> {
     const limitBytes = settings.now().validation.max_upload_size_mb * 1024 * 1024
-    const options = { limitBytes, signal: ended.signal }
+    const options = { limitBytes, signal }
     const main = await upstream.download(registry, first, options)
     const beside: SpooledFile[] = []
     try {
@@ -87,11 +101,12 @@ export function createBring(deps: BringDeps): Bring {
   }
 
   /** The catalogue's door for what came from an upstream. @throws upstream_refused */
-  async function enter(change: Admit, actor: Actor, { ref, files: [first], complain, heldFor }: Wanted) {
+  async function enter(change: Admit, actor: Actor, wanted: Wanted | WantedOtherwise) {
     const { manifest } = change
-    const isOther = printRef(manifest.ref) !== printRef(ref)
+    const { ref, complain, heldFor } = wanted
+    const isOther = printRef(manifest.ref) !== printRef({ arch: manifest.ref.arch, ...ref })
     const why = isOther ? `it is ${printRef(manifest.ref)} inside` : complain?.(manifest)
-    if (why !== undefined) refuseUpstream(first.filename, 'malformed', why)
+    if (why !== undefined) refuseUpstream('files' in wanted ? wanted.files[0].filename : ref.name, 'malformed', why)
     const at = isoNow(clock)
     const held = manifest.state === 'published' ? heldFor?.(manifest) : undefined
     if (held !== undefined) {
@@ -102,8 +117,12 @@ export function createBring(deps: BringDeps): Bring {
     return catalog.change(waiver === undefined ? change : { ...change, manifest: waived(manifest, waiver, at) }, actor)
   }
 
-  async function fly(registry: Distribution, wanted: Wanted, actor: Actor): Promise<Manifest> {
-    const file = await fetchAll(registry, wanted.files)
+  async function fly(
+    registry: Distribution,
+    wanted: Wanted | WantedOtherwise,
+    { actor, signal }: { readonly actor: Actor; readonly signal: AbortSignal },
+  ): Promise<Manifest> {
+    const file = await ('files' in wanted ? fetchAll(registry, wanted.files, signal) : wanted.fetch(signal))
     const changed = await passGate(
       gate,
       {
@@ -111,7 +130,7 @@ export function createBring(deps: BringDeps): Bring {
         from: `source:${registry.codename}`,
         imported: { method: 'internet', group: randomUUID() },
       },
-      ended.signal,
+      signal,
       (change, by) => enter(change, by, wanted),
     )
     tellAdmitted(deps, changed)
@@ -119,27 +138,17 @@ export function createBring(deps: BringDeps): Bring {
   }
 
   return {
-    async bring(registry, wanted, { actor, patienceMs }) {
-      const key = printRef(wanted.ref)
-      let flight = flights.get(key)
-      if (flight === undefined) {
-        flight = fly(registry, wanted, actor).finally(() => flights.delete(key))
-        flight.catch((error: unknown) => {
-          if (!ended.signal.aborted) log.warn({ err: error, ref: key }, 'a version did not come in from its upstream')
-        })
-        flights.set(key, flight)
-      }
-      const over = new AbortController()
-      const late = sleep(patienceMs, undefined, { signal: over.signal }).catch(() => undefined)
-      try {
-        return await Promise.race([flight, late])
-      } finally {
-        over.abort()
-      }
-    },
-    async close() {
-      ended.abort(new Error('the service stops'))
-      await Promise.allSettled(flights.values())
+    bring(registry, wanted, { actor, patienceMs }) {
+      const ref = printRef({ arch: 'any', ...wanted.ref })
+      const flight = flights.join(`version ${ref}`, async signal => {
+        try {
+          return await fly(registry, wanted, { actor, signal })
+        } catch (error) {
+          if (!signal.aborted) log.warn({ err: error, ref }, 'a version did not come in from its upstream')
+          throw error
+        }
+      })
+      return within(patienceMs, flight)
     },
   }
 }

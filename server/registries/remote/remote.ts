@@ -6,7 +6,9 @@ import type { SecretBox } from '../../lib/secret-box.ts'
 import type { Breaker } from '../../outbound/exchange/breaker.ts'
 import type { Exchange } from '../../outbound/exchange/exchange.ts'
 import type { RegistryDeps } from '../deps.ts'
-import { createBring, type Wanted } from './bring.ts'
+import { createBring, type Wanted, type WantedOtherwise } from './bring.ts'
+import { createFlights } from './flights.ts'
+import { createFreshness, type Freshness } from './freshness.ts'
 import { createJudge } from './judge.ts'
 import { createRemoteNames, type KnownName } from './names.ts'
 import { createIndexReading } from './read-index.ts'
@@ -37,11 +39,12 @@ export interface Remote {
   /** @throws remote_not_here_yet where that takes longer than `patienceMs`; what `Bring.bring` throws */
   bring(
     registry: Distribution,
-    wanted: Wanted,
+    wanted: Wanted | WantedOtherwise,
     by: { readonly actor: Actor; readonly patienceMs: number },
   ): Promise<Manifest>
   /** For what no index says. */
   readonly upstream: Upstream
+  readonly freshness: Freshness
   close(): Promise<void>
 }
 
@@ -55,11 +58,14 @@ export interface RemoteDeps extends RegistryDeps {
 export function createRemote(deps: RemoteDeps): Remote {
   const { db } = deps
   const upstream = createUpstream(deps)
-  const names = createRemoteNames({ ...deps, upstream, reading: createIndexReading() })
+  const flights = createFlights()
+  const freshness = createFreshness({ ...deps, flights })
+  const names = createRemoteNames({ ...deps, upstream, freshness, reading: createIndexReading() })
   const judge = createJudge(deps)
-  const bringing = createBring({ ...deps, upstream })
+  const bringing = createBring({ ...deps, upstream, flights })
   return {
     upstream,
+    freshness,
     async find(registry, name) {
       const known = await names.find(registry, name)
       if (known === undefined) return undefined
@@ -80,7 +86,8 @@ export function createRemote(deps: RemoteDeps): Remote {
       return found ?? fail('remote_not_here_yet', { name, version, retry_after: 5 })
     },
     async close() {
-      await Promise.all([names.close(), bringing.close()])
+      await flights.close()
+      await names.close()
     },
   }
 }

@@ -6,7 +6,7 @@ import type { SpooledFile, Spool } from '../../files/spool.ts'
 import { refuseUpstream } from '../../formats/upstream-files.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import type { Breaker } from '../../outbound/exchange/breaker.ts'
-import type { Answer, Exchange } from '../../outbound/exchange/exchange.ts'
+import type { Answer, Exchange, Question } from '../../outbound/exchange/exchange.ts'
 import { NetFault, refuseAll } from '../../outbound/exchange/fault.ts'
 import { parseTarget } from '../../outbound/target.ts'
 import { DIGESTS, type RemoteFile } from '../../core/remote-file.ts'
@@ -14,18 +14,26 @@ import { DIGESTS, type RemoteFile } from '../../core/remote-file.ts'
 /** What is asked of an upstream: by its address, or by a path below that of the registry. */
 export type Headers = Readonly<Record<string, string>>
 
+export interface AskOptions {
+  readonly headers?: Headers
+  /** GET by default. */
+  readonly method?: 'GET' | 'HEAD'
+  /** The credential of the registry is not added: the protocol itself says what is sent where. */
+  readonly isBare?: true
+  readonly signal: AbortSignal
+}
+
 /** Asks the registries of others. */
 export interface Upstream {
   /**
-   * One GET; passing faults are tried again. Every answer but 429 and 5xx is one. Its body has to be read or discarded.
+   * One request; passing faults are tried again. Every answer but 429 and 5xx is one. Its body has to be read or
+   * discarded.
    * @param target  a path with a slash in front, below the address of the upstream, or a whole address
    * @throws outbound_failed, outbound_refused
    */
-  ask(
-    registry: Distribution,
-    target: string,
-    options: { readonly headers?: Headers; readonly signal: AbortSignal },
-  ): Promise<Answer>
+  ask(registry: Distribution, target: string, options: AskOptions): Promise<Answer>
+  /** The header Authorization that the upstream wants of this registry; undefined: none is set. */
+  credential(registry: Distribution): Promise<string | undefined>
   /**
    * Fetches a file and compares it with what its index promised.
    * @throws outbound_failed, outbound_refused, upload_too_large; upstream_refused for other bytes, or for none
@@ -33,6 +41,12 @@ export interface Upstream {
   download(
     registry: Distribution,
     file: RemoteFile,
+    options: { readonly limitBytes: number; readonly signal: AbortSignal },
+  ): Promise<SpooledFile>
+  /** The same of an answer that has come. */
+  receive(
+    answer: Answer,
+    file: Omit<RemoteFile, 'url'>,
     options: { readonly limitBytes: number; readonly signal: AbortSignal },
   ): Promise<SpooledFile>
 }
@@ -59,7 +73,7 @@ const targetOf = (registry: Distribution, target: string): URL =>
   parseTarget(target.startsWith('/') ? `${baseOf(registry).href.slice(0, -1)}${target}` : target)
 
 /** What went wrong with the bytes that came; undefined where they are what the index promised. */
-function faultOf({ blob }: SpooledFile, { size, digests }: RemoteFile): string | undefined {
+function faultOf({ blob }: SpooledFile, { size, digests }: Omit<RemoteFile, 'url'>): string | undefined {
   if (size !== undefined && size !== blob.size) return `it has ${blob.size} bytes, its index says ${size}`
   for (const name of DIGESTS) {
     const said = digests[name]
@@ -70,29 +84,32 @@ function faultOf({ blob }: SpooledFile, { size, digests }: RemoteFile): string |
 }
 
 export function createUpstream({ db, exchange, breaker, box, spool }: UpstreamDeps): Upstream {
-  /** A credential goes to the server that it is for, and to no other that its index names. */
-  async function credentialFor(registry: Distribution, url: URL): Promise<Headers> {
-    if (url.origin !== baseOf(registry).origin) return {}
+  const credential: Upstream['credential'] = async registry => {
     const row = await db.first<{ sealed: string }>('select sealed from registry_secret where codename = $1', [
       registry.codename,
     ])
-    if (row === undefined) return {}
+    if (row === undefined) return undefined
     const secret = box.open(row.sealed).toString()
     const user = registry.registry?.upstream?.user
-    return {
-      authorization:
-        user === undefined ? `Bearer ${secret}` : `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`,
-    }
+    return user === undefined ? `Bearer ${secret}` : `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`
   }
 
-  async function once(url: URL, headers: Headers, signal: AbortSignal): Promise<Answer> {
+  /** A credential goes to the server that it is for, and to no other that its index names. */
+  async function credentialFor(registry: Distribution, url: URL): Promise<Headers> {
+    if (url.origin !== baseOf(registry).origin) return {}
+    const authorization = await credential(registry)
+    return authorization === undefined ? {} : { authorization }
+  }
+
+  async function once(question: Question, signal: AbortSignal): Promise<Answer> {
+    const { url } = question
     const until = breaker.restsUntil(url.host)
     if (until !== undefined)
       throw new NetFault({
         host: url.host,
         why: `it failed several times and is asked again at ${until.toISOString()}`,
       })
-    const answer = await exchange(url, headers, signal)
+    const answer = await exchange(question, signal)
     if (!isPassing(answer.status)) {
       breaker.worked(url.host)
       return answer
@@ -108,12 +125,12 @@ export function createUpstream({ db, exchange, breaker, box, spool }: UpstreamDe
     })
   }
 
-  const ask: Upstream['ask'] = async (registry, target, { headers = {}, signal }) => {
+  const ask: Upstream['ask'] = async (registry, target, { headers = {}, method = 'GET', isBare, signal }) => {
     const url = targetOf(registry, target)
-    const all = { ...headers, ...(await credentialFor(registry, url)) }
+    const all = isBare === true ? headers : { ...headers, ...(await credentialFor(registry, url)) }
     for (let tried = 1; ; tried++) {
       try {
-        return await once(url, all, signal)
+        return await once({ url, headers: all, method }, signal)
       } catch (error) {
         if (!(error instanceof NetFault)) throw error
         if (error.isHosts) breaker.failed(url.host)
@@ -125,8 +142,26 @@ export function createUpstream({ db, exchange, breaker, box, spool }: UpstreamDe
     }
   }
 
+  const receive: Upstream['receive'] = async (answer, file, { limitBytes, signal }) => {
+    const { filename } = file
+    let spooled: SpooledFile
+    try {
+      spooled = await spool.receive(answer.body, { filename, limitBytes, signal })
+    } catch (error) {
+      answer.discard()
+      if (error instanceof NetFault) return refuseAll([error])
+      throw error
+    }
+    const why = faultOf(spooled, file)
+    if (why === undefined) return spooled
+    await spooled.discard()
+    return refuseUpstream(filename, 'wrong_digest', why)
+  }
+
   return {
     ask,
+    credential,
+    receive,
     async download(registry, file, { limitBytes, signal }) {
       const { filename, url } = file
       const answer = await ask(registry, url, { signal })
@@ -137,18 +172,7 @@ export function createUpstream({ db, exchange, breaker, box, spool }: UpstreamDe
           return refuseUpstream(filename, 'missing', `${host} lists it and does not have it`)
         return fail('outbound_failed', { host, why: `it answered ${answer.status}` })
       }
-      let spooled: SpooledFile
-      try {
-        spooled = await spool.receive(answer.body, { filename, limitBytes, signal })
-      } catch (error) {
-        answer.discard()
-        if (error instanceof NetFault) return refuseAll([error])
-        throw error
-      }
-      const why = faultOf(spooled, file)
-      if (why === undefined) return spooled
-      await spooled.discard()
-      return refuseUpstream(filename, 'wrong_digest', why)
+      return receive(answer, file, { limitBytes, signal })
     },
   }
 }

@@ -196,4 +196,9 @@ export interface Format<Facts = unknown> {
   sample?(): { readonly filename: string; readonly bytes: Buffer }
   /** Why a name, version or architecture is refused, or undefined. */
   complain(identity: PackageIdentity): string | undefined
+  /**
+   * Why an identity that `complain` takes is refused where it is published here, or undefined; older packages of others
+   * have such names. Absent where the rules never changed.
+   */
+  complainNew?(identity: PackageIdentity): string | undefined
 }

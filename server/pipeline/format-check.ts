@@ -27,7 +27,8 @@ export function createSubject(given: Omit<Subject, 'inspected'>, unpacking: Lane
       known ??
       (await unpacking.run({ sizeBytes: file.blob.size, signal }, () => format.inspect(file, signal, unpacked)))
     const { identity } = inspection
-    const why = format.complain(identity)
+    const isOfOthers = distribution.registry?.kind === 'proxy'
+    const why = format.complain(identity) ?? (isOfOthers ? undefined : format.complainNew?.(identity))
     if (why !== undefined) fail('bad_package', { filename: file.filename, why })
     mustComeFrom(given, inspection)
     // which architectures a registry takes is for its format to say

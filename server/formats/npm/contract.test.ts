@@ -8,6 +8,9 @@ import { npm } from './index.ts'
 
 const id = (name: string, version: string, arch = 'any'): PackageIdentity => ({ format: 'npm', name, version, arch })
 
+/** Names that packages got before the rules of today. */
+const LEGACY = ['JSONStream', 'Base64', '@Ours/Hello', '@a/_b', 'hello!', "it's", '(x)*', '~tilde']
+
 testFormatContract({
   format: npm,
   distribution: { ...getDistribution('jammy'), kind: 'registry', format: 'npm' },
@@ -21,10 +24,10 @@ testFormatContract({
     id('3d', '1.0.0'),
     id('constructor', '1.0.0'),
     id('snake_case', '0.0.0'),
+    ...LEGACY.map(name => id(name, '1.0.0')),
   ],
   refused: [
     id('', '1.0.0'),
-    id('Hello', '1.0.0'),
     id('.hello', '1.0.0'),
     id('_hello', '1.0.0'),
     id('__proto__', '1.0.0'),
@@ -34,12 +37,16 @@ testFormatContract({
     id('@/b', '1.0.0'),
     id('@a/', '1.0.0'),
     id('@a/b/c', '1.0.0'),
-    id('@a/_b', '1.0.0'),
+    id('@a/.b', '1.0.0'),
+    id('@_a/b', '1.0.0'),
     id('a b', '1.0.0'),
     id('héllo', '1.0.0'),
     id('node_modules', '1.0.0'),
     id('favicon.ico', '1.0.0'),
-    id('hello!', '1.0.0'),
+    id('hello?', '1.0.0'),
+    id('hello%2fb', '1.0.0'),
+    id('a\\b', '1.0.0'),
+    id('Node_Modules', '1.0.0'),
     id('x'.repeat(215), '1.0.0'),
     id('hello', ''),
     id('hello', '1'),
@@ -77,6 +84,16 @@ testFormatContract({
     '2.0.0',
     '10.0.0',
   ],
+})
+
+test('names of before the rules of today are taken from others, and no new package gets one', () => {
+  for (const name of LEGACY)
+    expect(npm.complainNew?.(id(name, '1.0.0')), name).toMatch(/is not allowed: a name has lower-case letters/)
+  expect(['hello', '@ours/hello', '3d'].map(name => npm.complainNew?.(id(name, '1.0.0')))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
 })
 
 test.each([

@@ -39,7 +39,7 @@ function needOf(name: string, spec: string): Alternatives | undefined {
   const [, alias, aliased] = /^npm:((?:@[^/@]+\/)?[^@]+)(?:@(.*))?$/s.exec(spec) ?? []
   const wanted = alias ?? name
   const text = alias === undefined ? spec : (aliased ?? '')
-  if (complainName(wanted.toLowerCase()) !== undefined) return undefined
+  if (complainName(wanted) !== undefined) return undefined
   const range = cleanRange(text)
   if (range !== undefined) return [range === '*' ? { name: wanted } : { name: wanted, op: '=', version: range }]
   return /^[A-Za-z][\w.-]*$/.test(text) ? [{ name: wanted }] : undefined

@@ -5,7 +5,7 @@ import { npmClient } from './client.ts'
 import type { NpmFacts } from './facts.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
-import { complain, splitName, tarballName } from './name.ts'
+import { complain, complainNew, splitName, tarballName } from './name.ts'
 import { satisfies } from './relation.ts'
 import { isGzip } from './tarball.ts'
 
@@ -34,5 +34,6 @@ export const npm: Format<NpmFacts> = {
   installCommand: ({ name, version }, { manager = 'npm' } = {}) =>
     manager === 'npm' ? `npm install ${name}@${version}` : `${manager} add ${name}@${version}`,
   complain,
+  complainNew,
   registryClient: npmClient,
 }

@@ -6,6 +6,9 @@ import { complainVersion } from './version.ts'
 const MAX_NAME = 214
 /** What may stand in an address as it is, in lower case. */
 const PART = /^[a-z0-9][a-z0-9._-]*$/
+/** The same for names that were given before that rule; a name in a scope may begin with `_`. */
+const OLD_PART = /^[A-Za-z0-9~!*'()][\w.~!*'()-]*$/
+const OLD_SCOPED = /^[A-Za-z0-9_~!*'()][\w.~!*'()-]*$/
 /** Names that would be read as something else below `node_modules`, or below the address of a registry. */
 const TAKEN = new Set(['node_modules', 'favicon.ico'])
 /** The most bytes of the name of a file, the ending of a part that is written included. */
@@ -27,18 +30,44 @@ export function versionIn(name: string, file: string): string | undefined {
   return file.startsWith(begin) && file.endsWith('.tgz') ? file.slice(begin.length, -4) || undefined : undefined
 }
 
+const complainLength = (name: string): string | undefined =>
+  name === ''
+    ? 'it is empty'
+    : name.length > MAX_NAME
+      ? `it has ${name.length} characters, at most ${MAX_NAME} are allowed`
+      : undefined
+
+const complainTaken = (base: string): string | undefined =>
+  TAKEN.has(base.toLowerCase()) ? `${base} cannot be the name of a package` : undefined
+
 /**
- * Why a registry refuses this name, or undefined. Source: docs.npmjs.com, package.json, "name", and what the package
- * validate-npm-package-name says of new packages.
+ * Why this is no name of a package, or undefined: older ones have capitals and signs that new ones may not have.
+ * Source: the package validate-npm-package-name, "validForOldPackages"
  */
 export function complainName(name: string): string | undefined {
-  if (name === '') return 'it is empty'
-  if (name.length > MAX_NAME) return `it has ${name.length} characters, at most ${MAX_NAME} are allowed`
+  const [scope, base] = splitName(name)
+  const isRight = scope === undefined ? OLD_PART.test(base) : OLD_PART.test(scope.slice(1)) && OLD_SCOPED.test(base)
+  return (
+    complainLength(name) ??
+    (isRight
+      ? complainTaken(base)
+      : 'a name has letters, digits and what an address takes as it is, begins with none of `.`, `_`, `-`, and may follow a scope: @scope/name')
+  )
+}
+
+/**
+ * Why a registry refuses this name for a package that is published into it, or undefined. Source: docs.npmjs.com,
+ * package.json, "name", and what the package validate-npm-package-name says of new packages.
+ */
+export function complainNewName(name: string): string | undefined {
   const [scope, base] = splitName(name)
   const parts = scope === undefined ? [base] : [scope.slice(1), base]
-  if (!parts.every(part => PART.test(part)))
-    return 'a name has lower-case letters, digits, `-`, `.` and `_`, begins with a letter or digit, and may follow a scope: @scope/name'
-  return TAKEN.has(base) ? `${base} cannot be the name of a package` : undefined
+  return (
+    complainLength(name) ??
+    (parts.every(part => PART.test(part))
+      ? complainTaken(base)
+      : 'a name has lower-case letters, digits, `-`, `.` and `_`, begins with a letter or digit, and may follow a scope: @scope/name')
+  )
 }
 
 /** Why an identity is refused, or undefined. */
@@ -51,4 +80,10 @@ export function complain({ name, version, arch }: PackageIdentity): string | und
   return tarballName({ name, version }).length > MAX_FILE
     ? 'name and version together are too long for a file name'
     : undefined
+}
+
+/** Why an identity is refused for a package that is published here, or undefined; others come from their registries. */
+export function complainNew({ name }: Pick<PackageIdentity, 'name'>): string | undefined {
+  const why = complainNewName(name)
+  return why === undefined ? undefined : `the package name ${quote(name)} is not allowed: ${why}`
 }

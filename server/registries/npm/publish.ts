@@ -6,7 +6,7 @@ import { together } from '../../files/spool.ts'
 import { differenceFrom } from '../../formats/npm/difference.ts'
 import type { NpmFacts } from '../../formats/npm/facts.ts'
 import { npm } from '../../formats/npm/index.ts'
-import { complainName, tarballName } from '../../formats/npm/name.ts'
+import { complainNewName, tarballName } from '../../formats/npm/name.ts'
 import { cleanVersion } from '../../formats/npm/version.ts'
 import { fieldsOf, type Fields } from '../../lib/fields.ts'
 import { Malformed, quote } from '../../lib/limited.ts'
@@ -76,7 +76,7 @@ function needDigests({ file: { blob } }: Attachment, dist: Fields, length: unkno
 function wantedIn(received: Received, name: string): Wanted {
   if (received.name !== name)
     refuse(`The request is about ${quote(name)} by its address and about ${quote(String(received.name))} by its name.`)
-  const why = complainName(name)
+  const why = complainNewName(name)
   if (why !== undefined) refuse(`The package name ${quote(name)} is not allowed: ${why}.`)
   const [pair, ...more] = [...received.versions]
   if (pair === undefined || more.length > 0)

@@ -13,6 +13,16 @@ export const REGISTRY_ERRORS = {
     409,
     'The registry {name} is a {kind}: its versions come from elsewhere, and none is published into it. Publish into a hosted registry.',
   ],
+  name_is_ours: [
+    404,
+    '{name} belongs to this house: a registry here has it, had it, or reserves it. It is never looked up outside; ask the registry that has it, or a group.',
+  ],
+  registry_is_member: [
+    409,
+    'The registry {name} is a member of {groups}. Take it out there first: its names would be looked up outside.',
+  ],
+  not_a_proxy: [422, 'The registry {name} is {kind} and reads through to no other: there is nothing to let through.'],
+  waiver_not_found: [404, 'Nothing lets {name} {version} through in {registry}.'],
   remote_not_here_yet: [
     503,
     '{name} {version} is on its way in: it is fetched from its upstream and examined. Ask again in {retry_after} s; it goes on meanwhile.',

@@ -1,4 +1,5 @@
 import type { ClientFacts, ConfigFile } from '../core/client-setup.ts'
+import { plainKey, type NameKey } from '../core/registry-names.ts'
 import type { Distribution } from '../core/repository.ts'
 
 /** What the lines that set a client of a registry up depend on. */
@@ -29,6 +30,8 @@ export interface RegistrySetup {
 export interface RegistryClient {
   /** The first segment of their addresses: `npm`, `pypi`, `maven`, `v2`. */
   readonly root: string
+  /** A name as other registries compare it; absent: without regard to case alone. */
+  readonly nameKey?: NameKey
   /** The usual client first. */
   setups(registry: Distribution, facts: RegistryFacts): readonly [RegistrySetup, ...RegistrySetup[]]
 }
@@ -41,3 +44,7 @@ export function registryFacts(
 ): RegistryFacts {
   return { address: `${url}/${root}/${codename}`, needsToken: privateTrees?.has(codename) === true }
 }
+
+/** How names of a format are compared with names elsewhere. */
+export const nameKeyOf = ({ registryClient }: { readonly registryClient?: RegistryClient }): NameKey =>
+  registryClient?.nameKey ?? plainKey

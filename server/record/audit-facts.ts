@@ -157,6 +157,8 @@ export interface FactsOf {
   'distribution.reactivated': DefinedFact
   'distribution.removed': DefinedFact
   'registry.added': { readonly format: string }
+  'waiver.given': { readonly reason: string; readonly until: string }
+  'waiver.taken': object
   'registry.changed': { readonly label: string; readonly state: 'active' | 'retired' }
   'registry.removed': { readonly format: string }
   'distribution.rolled_back': {

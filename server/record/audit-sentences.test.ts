@@ -233,6 +233,13 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
     ],
   ],
   'registry.added': [[{ kind: 'registry.added', format: 'npm' }, 'Made a registry of the format npm.']],
+  'waiver.given': [
+    [
+      { kind: 'waiver.given', reason: 'A fix we need.', until: '2026-12-24T10:00:00.000Z' },
+      'Let through until 2026-12-24 although it is hidden: A fix we need.',
+    ],
+  ],
+  'waiver.taken': [[{ kind: 'waiver.taken' }, 'No longer let through; what came in meanwhile stays as it is.']],
   'registry.changed': [
     [{ kind: 'registry.changed', label: 'Ours', state: 'active' }, 'Ours: it takes packages.'],
     [{ kind: 'registry.changed', label: 'Ours', state: 'retired' }, 'Ours: it takes no more packages.'],

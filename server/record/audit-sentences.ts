@@ -202,6 +202,8 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'registry.added': ({ format }) => `Made a registry of the format ${format}.`,
   'registry.changed': ({ label, state }) =>
     state === 'retired' ? `${label}: it takes no more packages.` : `${label}: it takes packages.`,
+  'waiver.given': ({ reason, until }) => `Let through until ${until.slice(0, 10)} although it is hidden: ${reason}`,
+  'waiver.taken': () => 'No longer let through; what came in meanwhile stays as it is.',
   'registry.removed': ({ format }) => `Removed the registry of the format ${format}.`,
   'distribution.rolled_back': ({ generation, like, reason }) =>
     join(

@@ -18,7 +18,7 @@ export interface RegistryDeps {
   readonly gate: Gate
   readonly spool: Pick<Spool, 'receive'>
   readonly layout: Layout
-  readonly repositories: Pick<Repositories, 'find' | 'all' | 'seenBy'>
+  readonly repositories: Pick<Repositories, 'find' | 'all' | 'registries' | 'seenBy'>
   readonly settings: Pick<Settings, 'now'>
   readonly events: Pick<Events, 'emit'>
   readonly metrics: Pick<Metrics, 'uploaded' | 'found'>

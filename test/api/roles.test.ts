@@ -114,6 +114,11 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'DELETE /registries/{name}': ADMINS,
   'GET /registries/{name}/setup': ANY,
   'GET /registries/{name}/packages': ANY,
+  'GET /registries/{name}/hidden': ANY,
+  'GET /registries/{name}/asked': ANY,
+  'GET /registries/{name}/waivers': ANY,
+  'PUT /registries/{name}/packages/{package}/versions/{version}/waiver': MAINTAINERS,
+  'DELETE /registries/{name}/packages/{package}/versions/{version}/waiver': MAINTAINERS,
   'PUT /registries/{name}/packages/{package}/tags/{tag}': UPLOADERS,
   'DELETE /registries/{name}/packages/{package}/tags/{tag}': UPLOADERS,
   'PUT /registries/{name}/packages/{package}/versions/{version}/yank': MAINTAINERS,
@@ -423,6 +428,8 @@ const BY_DISTRIBUTION = new Set([
   'PUT /registries/{name}/packages/{package}/tags/{tag}',
   'DELETE /registries/{name}/packages/{package}/tags/{tag}',
   'PUT /registries/{name}/packages/{package}/versions/{version}/yank',
+  'PUT /registries/{name}/packages/{package}/versions/{version}/waiver',
+  'DELETE /registries/{name}/packages/{package}/versions/{version}/waiver',
   'DELETE /registries/{name}/packages/{package}/versions/{version}/yank',
 ])
 

@@ -521,6 +521,12 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
   'DELETE /registries/{name}/packages/{package}/versions/{version}/yank': everywhere(one =>
     at(`/registries/${one}/packages/open/versions/1.0/yank`),
   ),
+  'PUT /registries/{name}/packages/{package}/versions/{version}/waiver': everywhere(one =>
+    at(`/registries/${one}/packages/open/versions/1.0/waiver`, { reason: 'A fix.', expires_in_days: 7 }),
+  ),
+  'DELETE /registries/{name}/packages/{package}/versions/{version}/waiver': everywhere(one =>
+    at(`/registries/${one}/packages/open/versions/1.0/waiver`),
+  ),
   'POST /upload/': UPLOADS('/upload/'),
   'POST /upload/batch': UPLOADS('/upload/batch'),
   'POST /upload/stream': UPLOADS('/upload/stream'),

@@ -1,6 +1,7 @@
 import { printRef, type PackageRef } from '../../core/identity.ts'
 import type { Manifest } from '../../core/manifest.ts'
 import type { Tx } from '../../db/db.ts'
+import { getFormat } from '../../formats/index.ts'
 import { PACKAGE_COLUMNS, PACKAGE_ROWS, rowOf } from './columns.ts'
 import { indexDecisions, insertFindings, type Written } from './review-index.ts'
 import { insertFiles } from './store.ts'
@@ -24,6 +25,23 @@ async function insertOffers(tx: Tx, written: readonly Written[]): Promise<void> 
 }
 
 /**
+ * The names of hosted registries are kept for good: nobody looks for them outside, also when their last version is
+ * gone.
+ */
+async function keepNames(tx: Tx, manifests: readonly Manifest[]): Promise<void> {
+  const refs = manifests.map(({ ref }) => ref).filter(({ format }) => getFormat(format).registryClient !== undefined)
+  if (refs.length === 0) return
+  await tx.repeat(
+    `insert into registry_owned_name (codename, name, since)
+    select distinct given.codename, given.name, now() from unnest($1::text[], $2::text[]) as given (codename, name)
+    join distribution_definition d on d.codename = given.codename
+    where coalesce(d.definition->'registry'->>'kind', 'hosted') = 'hosted' and d.definition->>'kind' = 'registry'
+    on conflict do nothing`,
+    [refs.map(({ codename }) => codename), refs.map(({ name }) => name)],
+  )
+}
+
+/**
  * Adds versions, each of another identity, with one statement for each table.
  * @returns those that were not there yet, with the numbers of their rows; the others are left as they are
  */
@@ -37,6 +55,10 @@ export async function insertManifests(tx: Tx, manifests: readonly Manifest[]): P
   await insertOffers(tx, written)
   await insertFiles(tx, written)
   await insertFindings(tx, written)
+  await keepNames(
+    tx,
+    written.map(({ manifest }) => manifest),
+  )
   await indexDecisions(
     tx,
     written.map(({ manifest }) => manifest),

@@ -64,6 +64,7 @@ export const remoteRegistries: Migration = {
       since         timestamptz not null,
       primary key (codename, name)
     );
+    create index registry_owned_name_key on registry_owned_name (lower(name));
     insert into registry_owned_name (codename, name, since)
       select p.codename, p.name, min(p.created_at) from package p
       join distribution_definition d on d.codename = p.codename and d.definition->>'kind' = 'registry'

@@ -4,13 +4,16 @@ import { fail } from '../../core/errors.ts'
 import type { Codename } from '../../core/identity.ts'
 import type { Distribution, Repositories } from '../../core/repository.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
-import type { Db, Tx } from '../../db/db.ts'
+import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { lockDistribution } from '../../db/distribution-lock.ts'
 import type { Outbox } from '../../db/outbox.ts'
 import { forgetByName, needFreeName, oweDefinition, type By, type Definitions } from '../../files/definitions.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { KeyedLock } from '../../lib/keyed-lock.ts'
+import type { SecretBox } from '../../lib/secret-box.ts'
 import type { Audit } from '../../record/audit.ts'
+import type { Defined } from './definition.ts'
+import type { SecretChange } from './rules.ts'
 
 export interface ChangeDeps {
   readonly db: Db
@@ -19,6 +22,7 @@ export interface ChangeDeps {
   readonly audit: Pick<Audit, 'owe'>
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
   readonly clock: Clock
+  readonly box: SecretBox
   /** Of `definitionsInTurn`. */
   readonly lock: KeyedLock
 }
@@ -27,7 +31,10 @@ export interface ChangeDeps {
  * What is kept by its name beside packages; a later registry of the name must not find it. The access rule stays. The
  * files of uploads and deploys without rows are swept up by their protocols.
  */
-const TABLES = ['retention', 'pin', 'registry_waiting_tag', 'registry_upload', 'maven_arrived', 'maven_said'] as const
+const TABLES = [
+  ...['retention', 'pin', 'registry_waiting_tag', 'registry_upload', 'maven_arrived', 'maven_said'],
+  ...['remote_name', 'remote_version', 'registry_waiver', 'registry_secret', 'registry_owned_name'],
+] as const
 
 async function forget(tx: Tx, { outbox }: Pick<ChangeDeps, 'outbox'>, codename: Codename): Promise<void> {
   await forgetByName(tx, TABLES, codename)
@@ -41,10 +48,30 @@ async function follow({ repositories, definitions, outbox }: ChangeDeps): Promis
   outbox.nudge()
 }
 
+/** What is sent to the upstream is kept sealed, and nowhere else. */
+async function keepSecret(tx: Tx, { box }: Pick<ChangeDeps, 'box'>, codename: Codename, change: SecretChange) {
+  if (change.is === 'kept') return
+  await tx.query('delete from registry_secret where codename = $1', [codename])
+  if (change.is === 'new')
+    await tx.query('insert into registry_secret (codename, sealed) values ($1, $2)', [
+      codename,
+      box.seal(change.secret),
+    ])
+}
+
+/** The registries among these that send a secret to their upstream. */
+export async function listSecrets(db: Queryable, codenames: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db.query<{ codename: string }>(
+    'select codename from registry_secret where codename = any($1::text[])',
+    [[...codenames]],
+  )
+  return new Set(rows.map(({ codename }) => codename))
+}
+
 /** @throws distribution_exists where somebody else took the name meanwhile */
 export async function save(
   deps: ChangeDeps,
-  one: Distribution,
+  { registry: one, secret }: Defined,
   { by, kind }: { readonly by: By; readonly kind: 'added' | 'changed' },
 ): Promise<void> {
   const { db, definitions, audit, outbox, clock } = deps
@@ -55,6 +82,7 @@ export async function save(
     await oweDefinition(tx, outbox, one)
     if (kind === 'added') await forget(tx, deps, codename)
     await definitions.save(tx, one, by.name, clock.now())
+    await keepSecret(tx, deps, codename, secret)
     await audit.owe(tx, {
       action: 'DISTRIBUTION_CHANGE',
       result: 'SUCCESS',
@@ -67,10 +95,22 @@ export async function save(
   await follow(deps)
 }
 
-/** @throws registry_in_use */
+/** The groups that it is a member of. */
+const groupsWith = ({ repositories }: Pick<ChangeDeps, 'repositories'>, codename: Codename): readonly string[] =>
+  repositories
+    .registries()
+    .filter(({ registry }) => registry?.members?.includes(codename) === true)
+    .map(one => one.codename)
+
+/**
+ * With all that is kept by its name. Names that it owned may be looked up outside from then on.
+ * @throws registry_in_use, registry_is_member
+ */
 export async function remove(deps: ChangeDeps, one: Distribution, by: By): Promise<void> {
   const { db, definitions, audit, outbox } = deps
   const { codename, format } = one
+  const groups = groupsWith(deps, codename)
+  if (groups.length > 0) fail('registry_is_member', { name: codename, groups: groups.join(', ') })
   await db.tx(async tx => {
     await lockDistribution(tx, codename)
     const versions = (await countParts(tx, ALL_SEEING, codename)).reduce((sum, part) => sum + part.packages, 0)

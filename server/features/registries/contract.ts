@@ -1,5 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
+import { listed } from '../../core/schemas.ts'
+import { AGE_SOURCES, REGISTRY_KINDS } from '../../core/registry.ts'
 import type { RegistrySetup } from '../../formats/registry-client.ts'
 
 /** A registry, with what it holds as far as the caller may see it. */
@@ -18,6 +20,17 @@ export interface RegistryView {
   readonly retired: boolean
   /** REPO_FORMAT lets its packages in. */
   readonly active: boolean
+  /** Of a registry that reads through: where; its secret is shown nowhere. */
+  readonly upstream: { readonly url: string; readonly user: string | null; readonly has_secret: boolean } | null
+  /** Younger versions are hidden; 0: none. */
+  readonly min_age_days: number
+  readonly age_from: string
+  /** Of a group, in the order in which they are asked. */
+  readonly members: readonly string[]
+  /** Names that belong to the house, as patterns. */
+  readonly reserved: readonly string[]
+  /** Versions of the upstream that clients do not get. */
+  readonly hidden: number
   /** Of a Maven registry: how many builds of a snapshot are kept; null: the newest ten. */
   readonly snapshots_kept: number | null
   readonly packages: number
@@ -58,10 +71,29 @@ export interface RegistrySetups {
 
 const Text = Type.String()
 const OrNull = (schema: ReturnType<typeof Type.Integer>) => Type.Union([schema, Type.Null()])
+const TextOrNull = Type.Union([Text, Type.Null()])
 const Name = Type.Object({ name: Type.String({ minLength: 1, maxLength: 80 }) })
 const Count = Type.Integer({ minimum: 0 })
 const Label = Type.Optional(Type.String({ minLength: 1, maxLength: 200 }))
 const SnapshotsKept = Type.Optional(OrNull(Type.Integer({ minimum: 1, maximum: 10_000 })))
+
+/** The rules of a proxy or a group. */
+const Rules = {
+  upstream: Type.Optional(
+    Type.Object(
+      {
+        url: Type.String({ minLength: 1, maxLength: 2_000 }),
+        user: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 200 }), Type.Null()])),
+        secret: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 4_000 }), Type.Null()])),
+      },
+      { additionalProperties: false },
+    ),
+  ),
+  min_age_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 3_650 })),
+  age_from: Type.Optional(listed<string>(AGE_SOURCES)),
+  members: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 80 }), { maxItems: 200 })),
+  reserved: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 200 })),
+}
 
 const View = Type.Unsafe<RegistryView>(
   Type.Object({
@@ -74,6 +106,12 @@ const View = Type.Unsafe<RegistryView>(
     private: Type.Boolean(),
     retired: Type.Boolean(),
     active: Type.Boolean(),
+    upstream: Type.Union([Type.Object({ url: Text, user: TextOrNull, has_secret: Type.Boolean() }), Type.Null()]),
+    min_age_days: Count,
+    age_from: Text,
+    members: Type.Array(Text),
+    reserved: Type.Array(Text),
+    hidden: Count,
     snapshots_kept: OrNull(Type.Integer()),
     packages: Count,
     versions: Count,
@@ -154,7 +192,7 @@ export const registries = contract({
   'POST /registries/': {
     summary: 'Makes a registry for packages of one format.',
     details:
-      'Its `name` is part of its addresses and shares the names with distributions. Who may see it is set by `/access/distributions/{name}`, how many versions stay by `/distributions/{name}/retention`.',
+      '`kind`: `hosted` (by default) takes packages, `proxy` reads through to its `upstream`, `group` is one address for its `members`, which are asked in their order. `upstream.secret` goes with every request to that server and is shown nowhere; without `user` it is sent as a token. `min_age_days` hides younger versions of an upstream, by its own dates or (`age_from`: `first_seen`) since they were first seen here. Names that a hosted registry has or had, and those that match a pattern in `reserved`, are looked up nowhere outside. Its `name` is part of its addresses and shares the names with distributions. Who may see it is set by `/access/distributions/{name}`, how many versions stay by `/distributions/{name}/retention`.',
     leader: true,
     access: 'admin',
     limit,
@@ -162,7 +200,9 @@ export const registries = contract({
       {
         name: Type.String({ minLength: 1, maxLength: 80 }),
         format: Type.String({ minLength: 1, maxLength: 40 }),
+        kind: Type.Optional(listed<string>(REGISTRY_KINDS)),
         label: Label,
+        ...Rules,
         snapshots_kept: SnapshotsKept,
       },
       { additionalProperties: false },
@@ -179,14 +219,15 @@ export const registries = contract({
     fails: ['registry_not_found'],
   },
   'PATCH /registries/{name}': {
-    summary:
-      'Changes the label of a registry and its `snapshots_kept` (null: the newest ten), retires it, or lets it take packages again.',
+    summary: 'Changes the label and the rules of a registry, retires it, or lets it take packages again.',
+    details:
+      'What is absent stays. `snapshots_kept` null: the newest ten. An upstream on another server without its `secret` loses the one of the old server.',
     leader: true,
     access: 'admin',
     limit,
     params: Name,
     body: Type.Object(
-      { label: Label, retired: Type.Optional(Type.Boolean()), snapshots_kept: SnapshotsKept },
+      { label: Label, retired: Type.Optional(Type.Boolean()), ...Rules, snapshots_kept: SnapshotsKept },
       { additionalProperties: false },
     ),
     reply: View,
@@ -194,13 +235,15 @@ export const registries = contract({
   },
   'DELETE /registries/{name}': {
     summary: 'Removes a registry that has no versions.',
+    details:
+      'Names that it had are looked up outside from then on, unless a pattern of another registry reserves them.',
     leader: true,
     access: 'admin',
     limit,
     params: Name,
     reply: 'none',
     status: 204,
-    fails: ['registry_not_found', 'registry_in_use'],
+    fails: ['registry_not_found', 'registry_in_use', 'registry_is_member'],
   },
   'GET /registries/{name}/setup': {
     summary: 'Shows how each client is set up for a registry.',

@@ -2,15 +2,19 @@ import { readCodename } from '../../core/definition.ts'
 import { wordsFor } from '../../core/default-distributions.ts'
 import { AppError, fail } from '../../core/errors.ts'
 import type { Distribution, Repositories } from '../../core/repository.ts'
-import type { RegistryRules } from '../../core/registry.ts'
 import type { Format } from '../../formats/format.ts'
+import { readKind, rulesOf, type RulesWish, type SecretChange } from './rules.ts'
 
 /** What an admin says of a registry. */
-export interface RegistryWish {
+export interface RegistryWish extends RulesWish {
   readonly label?: string | undefined
   readonly retired?: boolean | undefined
-  /** Null: the newest ten. */
-  readonly snapshots_kept?: number | null | undefined
+}
+
+/** A registry as it is to be, and what becomes of the secret for its upstream. */
+export interface Defined {
+  readonly registry: Distribution
+  readonly secret: SecretChange
 }
 
 /** Words that stand in addresses of clients where a registry's name does. */
@@ -25,18 +29,6 @@ function readLabel(text: string): string {
     : refuse('label', 'one line of 1 to 200 visible characters is needed, with no blank at either end')
 }
 
-function rulesOf(
-  { snapshots_kept: kept }: RegistryWish,
-  before: RegistryRules,
-  { hasSnapshots }: { readonly hasSnapshots: boolean },
-): RegistryRules {
-  if (kept === undefined) return before
-  const { snapshotsKept: _, ...rest } = before
-  if (kept === null) return rest
-  if (!hasSnapshots) refuse('snapshots_kept', 'only Maven knows snapshots')
-  return { ...rest, snapshotsKept: kept }
-}
-
 const SNAPSHOTS = new Set(['maven'])
 
 /**
@@ -46,7 +38,7 @@ const SNAPSHOTS = new Set(['maven'])
 export function newRegistry(
   { name, format: id, ...wish }: RegistryWish & { readonly name: string; readonly format: string },
   { repositories, formats }: { readonly repositories: Repositories; readonly formats: readonly Format[] },
-): Distribution {
+): Defined {
   const known = formats.filter(({ registryClient }) => registryClient !== undefined)
   const format = known.find(one => one.id === id)
   if (format === undefined)
@@ -64,9 +56,12 @@ export function newRegistry(
     return refuse('name', String(error.facts.why))
   }
   const label = readLabel(wish.label ?? name)
-  return {
+  const hasSnapshots = SNAPSHOTS.has(format.id)
+  const deps = { codename, format: format.id, hasSnapshots, repositories }
+  const { rules, secret } = rulesOf(wish, { kind: readKind(wish.kind) }, deps)
+  const registry: Distribution = {
     kind: 'registry',
-    registry: rulesOf(wish, { kind: 'hosted' }, { hasSnapshots: SNAPSHOTS.has(format.id) }),
+    registry: rules,
     codename,
     format: format.id,
     label,
@@ -78,15 +73,19 @@ export function newRegistry(
     state: wish.retired === true ? 'retired' : 'active',
     builtin: false,
   }
+  return { registry, secret }
 }
 
 /** The registry as it is after a change. @throws bad_registry */
-export function changedRegistry(before: Distribution, wish: RegistryWish): Distribution {
+export function changedRegistry(
+  before: Distribution,
+  wish: RegistryWish,
+  { repositories }: { readonly repositories: Repositories },
+): Defined {
+  const { codename, format } = before
   const { label = before.label, retired = before.state === 'retired' } = wish
-  return {
-    ...before,
-    label: readLabel(label),
-    registry: rulesOf(wish, before.registry ?? { kind: 'hosted' }, { hasSnapshots: SNAPSHOTS.has(before.format) }),
-    state: retired ? 'retired' : 'active',
-  }
+  const deps = { codename, format, hasSnapshots: SNAPSHOTS.has(format), repositories }
+  const { rules, secret } = rulesOf(wish, before.registry ?? { kind: 'hosted' }, deps)
+  const state = retired ? 'retired' : 'active'
+  return { registry: { ...before, label: readLabel(label), registry: rules, state }, secret }
 }

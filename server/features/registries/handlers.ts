@@ -6,6 +6,7 @@ import {
   sumRegistries,
   type RegistrySums,
 } from '../../catalog/queries/registry.ts'
+import { countHidden } from '../../catalog/queries/remote.ts'
 import { listTagsOf } from '../../catalog/queries/tags.ts'
 import { needScope, type Principal } from '../../core/access.ts'
 import { TOKEN_PLACE, type ClientFacts } from '../../core/client-setup.ts'
@@ -13,14 +14,15 @@ import type { Handlers, RawRequest } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { isServed } from '../../core/manifest.ts'
-import type { Distribution, Repositories } from '../../core/repository.ts'
+import type { Distribution } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import { definitionsInTurn, type By } from '../../files/definitions.ts'
 import type { Format } from '../../formats/format.ts'
 import { registryFacts, type RegistryClient } from '../../formats/registry-client.ts'
-import { remove, save, type ChangeDeps } from './changes.ts'
+import { listSecrets, remove, save, type ChangeDeps } from './changes.ts'
 import type { RegistryView, registries } from './contract.ts'
 import { changedRegistry, newRegistry } from './definition.ts'
+import { needRegistry } from './needed.ts'
 import { setYank, type YankWish } from './yank.ts'
 
 export interface RegistryRouteDeps extends ChangeDeps {
@@ -34,12 +36,6 @@ export interface RegistryRouteDeps extends ChangeDeps {
 /** Characters that no client has to encode; the rules of a format are its own. Source: OCI distribution 1.1, tags. */
 const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/
 const MOST_VERSIONS = 100
-
-/** @throws registry_not_found */
-function needRegistry(repositories: Pick<Repositories, 'seenBy'>, viewer: Viewer, name: string): Distribution {
-  const one = repositories.seenBy(viewer).find(name)
-  return one?.kind === 'registry' ? one : fail('registry_not_found', { name: name.slice(0, 80) })
-}
 
 function clientOf({ formats }: Pick<RegistryRouteDeps, 'formats'>, { format }: Distribution): RegistryClient {
   const client = formats.find(({ id }) => id === format)?.registryClient
@@ -67,13 +63,22 @@ function wishOf(
   return { registry, name: params.package, version: params.version, who, ip: raw.clientIp, viewer }
 }
 
+/** What is counted of a registry, and what its lines depend on. */
+interface Counted {
+  readonly sums: RegistrySums | undefined
+  readonly facts: ClientFacts
+  readonly hidden: number
+  readonly hasSecret: boolean
+}
+
 function viewOf(
   deps: Pick<RegistryRouteDeps, 'formats' | 'activeFormats'>,
   one: Distribution,
-  { sums, facts }: { readonly sums: RegistrySums | undefined; readonly facts: ClientFacts },
+  { sums, facts, hidden, hasSecret }: Counted,
 ): RegistryView {
   const client = clientOf(deps, one)
   const { address, needsToken } = registryFacts(client, one, facts)
+  const upstream = one.registry?.upstream
   return {
     name: one.codename,
     format: one.format,
@@ -84,6 +89,12 @@ function viewOf(
     private: needsToken,
     retired: one.state === 'retired',
     active: deps.activeFormats.has(one.format),
+    upstream: upstream === undefined ? null : { url: upstream.url, user: upstream.user ?? null, has_secret: hasSecret },
+    min_age_days: one.registry?.minAgeDays ?? 0,
+    age_from: one.registry?.ageFrom ?? 'upstream',
+    members: one.registry?.members ?? [],
+    reserved: one.registry?.reserved ?? [],
+    hidden,
     snapshots_kept: one.registry?.snapshotsKept ?? null,
     packages: sums?.names ?? 0,
     versions: sums?.versions ?? 0,
@@ -98,15 +109,21 @@ async function viewsOf(
   { viewer, raw }: { readonly viewer: Viewer; readonly raw: RawRequest },
 ): Promise<RegistryView[]> {
   const facts = await deps.clientFacts(raw)
-  const rows = await sumRegistries(
-    deps.db,
-    viewer,
-    all.map(({ codename }) => codename),
-  )
+  const codenames = all.map(({ codename }) => codename)
+  const rows = await sumRegistries(deps.db, viewer, codenames)
+  const hidden = await countHidden(deps.db, viewer, codenames, deps.clock.now())
+  const secrets = await listSecrets(deps.db, codenames)
   const sums = new Map(rows.map(row => [row.codename, row]))
   // a build that lost a format shows the others
   const known = all.filter(({ format }) => deps.formats.some(one => one.id === format && one.registryClient))
-  return known.map(one => viewOf(deps, one, { sums: sums.get(one.codename), facts }))
+  return known.map(one =>
+    viewOf(deps, one, {
+      sums: sums.get(one.codename),
+      facts,
+      hidden: hidden.get(one.codename) ?? 0,
+      hasSecret: secrets.has(one.codename),
+    }),
+  )
 }
 
 async function viewNow(
@@ -130,17 +147,17 @@ export const registryHandlers: Handlers<typeof registries, RegistryRouteDeps> = 
   }),
   'POST /registries/': (deps, { body, viewer, who, raw }) =>
     inTurn(deps, async () => {
-      const one = newRegistry(body, deps)
-      await save(deps, one, { by: byOf({ who, raw }), kind: 'added' })
-      return viewNow(deps, one, { viewer, raw })
+      const defined = newRegistry(body, deps)
+      await save(deps, defined, { by: byOf({ who, raw }), kind: 'added' })
+      return viewNow(deps, defined.registry, { viewer, raw })
     }),
   'GET /registries/{name}': (deps, { params, viewer, raw }) =>
     viewNow(deps, needRegistry(deps.repositories, viewer, params.name), { viewer, raw }),
   'PATCH /registries/{name}': (deps, { params, body, viewer, who, raw }) =>
     inTurn(deps, async () => {
-      const after = changedRegistry(needRegistry(deps.repositories, viewer, params.name), body)
+      const after = changedRegistry(needRegistry(deps.repositories, viewer, params.name), body, deps)
       await save(deps, after, { by: byOf({ who, raw }), kind: 'changed' })
-      return viewNow(deps, after, { viewer, raw })
+      return viewNow(deps, after.registry, { viewer, raw })
     }),
   'DELETE /registries/{name}': (deps, { params, viewer, who, raw }) =>
     inTurn(deps, () => remove(deps, needRegistry(deps.repositories, viewer, params.name), byOf({ who, raw }))),

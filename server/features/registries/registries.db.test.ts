@@ -14,6 +14,7 @@ import { createDefinitions } from '../../files/definitions.ts'
 import type { Format } from '../../formats/format.ts'
 import { getFormat } from '../../formats/index.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
+import { createSecretBox } from '../../lib/secret-box.ts'
 import { registryHandlers, type RegistryRouteDeps } from './handlers.ts'
 
 /** A format of the catalogue, as if its repositories were registries. */
@@ -43,6 +44,7 @@ beforeEach(async () => {
   deps = {
     ...{ db, audit, outbox, clock, catalog, repositories },
     definitions: createDefinitions(db, layout),
+    box: createSecretBox('x'.repeat(40)),
     lock: createKeyedLock(),
     formats: [tiny],
     activeFormats: new Set(['deb']),
@@ -79,7 +81,19 @@ const TABLES = ['registry_upload', 'registry_waiting_tag', 'maven_arrived', 'mav
 const EMPTY = { packages: 0, versions: 0, held: 0, bytes: 0 }
 const OURS = {
   ...{ name: 'ours', format: 'deb', kind: 'hosted', label: 'ours', path: '/tiny/ours/' },
-  ...{ url: 'https://repo.example/tiny/ours', private: false, retired: false, active: true, snapshots_kept: null },
+  ...{
+    url: 'https://repo.example/tiny/ours',
+    private: false,
+    retired: false,
+    active: true,
+    upstream: null,
+    min_age_days: 0,
+    age_from: 'upstream',
+    members: [],
+    reserved: [],
+    hidden: 0,
+    snapshots_kept: null,
+  },
 }
 
 describe('a registry', () => {

@@ -1,3 +1,4 @@
+import { normalName } from './names.ts'
 import { TOKEN_PLACE, TOKEN_USER, type ConfigFile } from '../../core/client-setup.ts'
 import type { RegistryClient, RegistryFacts, RegistrySetup } from '../registry-client.ts'
 
@@ -78,6 +79,7 @@ function poetry(place: Place): RegistrySetup {
 /** Source: pip, "Configuration"; docs.astral.sh/uv; python-poetry.org, "Repositories"; twine.readthedocs.io */
 export const pypiClient: RegistryClient = {
   root: 'pypi',
+  nameKey: normalName,
   setups({ codename }, facts) {
     const place: Place = { ...facts, codename }
     return [pip(place), uv(place), poetry(place)]

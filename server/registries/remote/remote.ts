@@ -6,6 +6,7 @@ import type { SecretBox } from '../../lib/secret-box.ts'
 import type { Breaker } from '../../outbound/exchange/breaker.ts'
 import type { Exchange } from '../../outbound/exchange/exchange.ts'
 import type { RegistryDeps } from '../deps.ts'
+import { isOwned, ownersOf } from '../owned.ts'
 import { createBring, type Wanted, type WantedOtherwise } from './bring.ts'
 import { createFlights } from './flights.ts'
 import { createFreshness, type Freshness } from './freshness.ts'
@@ -26,8 +27,9 @@ export interface RemoteName extends Pick<KnownName, 'about' | 'checked_at' | 'st
 export interface Remote {
   /**
    * A name, as the upstream has it now or had it within the last 7 days.
-   * @returns undefined where it has no such name, or a name that belongs to the house
-   * @throws outbound_failed, outbound_refused, upstream_refused where nothing is known
+   * @returns undefined where it has no such name
+   * @throws name_is_ours before anything is asked; outbound_failed, outbound_refused, upstream_refused where nothing
+   * is known
    */
   find(registry: Distribution, name: string): Promise<RemoteName | undefined>
   /** Its versions, oldest first by the order of the format. @param options.version  that one alone */
@@ -67,6 +69,8 @@ export function createRemote(deps: RemoteDeps): Remote {
     upstream,
     freshness,
     async find(registry, name) {
+      // before anything is asked outside
+      if (isOwned(await ownersOf(deps, { format: registry.format, name }))) fail('name_is_ours', { name })
       const known = await names.find(registry, name)
       if (known === undefined) return undefined
       const mark = await judge.settle(registry, name, known)

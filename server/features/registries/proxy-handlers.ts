@@ -1,0 +1,120 @@
+import { listAskedNames, listHidden } from '../../catalog/queries/remote.ts'
+import { needScope } from '../../core/access.ts'
+import type { Handlers } from '../../core/contract.ts'
+import { fail } from '../../core/errors.ts'
+import { whatClientsSee } from '../../core/manifest.ts'
+import type { Distribution, Repositories } from '../../core/repository.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import { getFormat } from '../../formats/index.ts'
+import { isoOrNull } from '../../lib/clock.ts'
+import type { RegistryRouteDeps } from './handlers.ts'
+import { needRegistry } from './needed.ts'
+import type { proxies, WaiverView } from './proxy-contract.ts'
+import { giveWaiver, listWaivers, takeWaiver, type Waiver } from './waivers.ts'
+
+/** @throws registry_not_found, not_a_proxy */
+function needProxy(repositories: Pick<Repositories, 'seenBy'>, viewer: Viewer, name: string): Distribution {
+  const one = needRegistry(repositories, viewer, name)
+  const kind = one.registry?.kind ?? 'hosted'
+  return kind === 'proxy' ? one : fail('not_a_proxy', { name: one.codename, kind })
+}
+
+const pageOf = ({
+  page = 1,
+  per_page: perPage = 50,
+}: {
+  readonly page?: number | undefined
+  readonly per_page?: number | undefined
+}) => ({
+  page,
+  per_page: perPage,
+  slice: { skip: (page - 1) * perPage, most: perPage },
+})
+
+const waiverView = ({ name, version, reason, given_by, given_at, expires_at }: Waiver, now: Date): WaiverView => ({
+  package: name,
+  version,
+  reason,
+  by: given_by,
+  at: given_at.toISOString(),
+  expires_at: expires_at.toISOString(),
+  expired: expires_at <= now,
+})
+
+const byOf = (who: { readonly name: string }, raw: { readonly clientIp: string }) => ({
+  name: who.name,
+  ip: raw.clientIp,
+})
+
+/** The name as rows have it: some formats have one for all spellings. */
+const nameIn = ({ format }: Distribution, name: string): string =>
+  getFormat(format).registryClient?.nameKey?.(name) ?? name
+
+export const proxyHandlers: Handlers<typeof proxies, RegistryRouteDeps> = {
+  'GET /registries/{name}/hidden': async ({ db, repositories, clock }, { params, query, viewer }) => {
+    const { codename, format } = needProxy(repositories, viewer, params.name)
+    const { slice, ...paging } = pageOf(query)
+    const { q, because } = query
+    const rows = await listHidden(
+      db,
+      viewer,
+      { codename, format, now: clock.now(), q: q === '' ? undefined : q, because },
+      slice,
+    )
+    return {
+      ...{ name: codename, total: rows[0]?.total ?? 0, ...paging },
+      hidden: rows.map(one => ({
+        package: one.name,
+        version: one.version,
+        arch: one.arch,
+        because: one.because,
+        said: one.because === 'here' && one.state !== null ? whatClientsSee(one.state) : (one.said ?? ''),
+        published_at: isoOrNull(one.published_at),
+        seen_at: one.seen_at.toISOString(),
+        ripe_at: isoOrNull(one.ripe_at),
+        status: one.state,
+      })),
+    }
+  },
+  'GET /registries/{name}/asked': async ({ db, repositories }, { params, query, viewer }) => {
+    const { codename } = needProxy(repositories, viewer, params.name)
+    const { slice, ...paging } = pageOf(query)
+    const rows = await listAskedNames(db, viewer, { codename, q: query.q === '' ? undefined : query.q }, slice)
+    return {
+      ...{ name: codename, total: rows[0]?.total ?? 0, ...paging },
+      asked: rows.map(({ name, is_missing: missing, versions, checked_at, tried_at, said }) => ({
+        ...{ package: name, missing, versions, said },
+        checked_at: checked_at.toISOString(),
+        tried_at: tried_at.toISOString(),
+      })),
+    }
+  },
+  'GET /registries/{name}/waivers': async ({ db, repositories, clock }, { params, query, viewer }) => {
+    const { codename } = needProxy(repositories, viewer, params.name)
+    const { slice, ...paging } = pageOf(query)
+    const { total, waivers } = await listWaivers(db, codename, slice)
+    return { name: codename, total, ...paging, waivers: waivers.map(one => waiverView(one, clock.now())) }
+  },
+  'PUT /registries/{name}/packages/{package}/versions/{version}/waiver': async (
+    deps,
+    { params, body, viewer, who, raw },
+  ) => {
+    const registry = needProxy(deps.repositories, viewer, params.name)
+    needScope(who, registry.codename)
+    const reason = body.reason.trim()
+    if (reason === '') fail('bad_registry', { field: 'reason', why: 'it is empty' })
+    const of = { codename: registry.codename, name: nameIn(registry, params.package), version: params.version }
+    const now = deps.clock.now()
+    const given = await giveWaiver(deps, of, { reason, days: body.expires_in_days, now, by: byOf(who, raw) })
+    return waiverView(given, now)
+  },
+  'DELETE /registries/{name}/packages/{package}/versions/{version}/waiver': async (
+    deps,
+    { params, viewer, who, raw },
+  ) => {
+    const registry = needProxy(deps.repositories, viewer, params.name)
+    needScope(who, registry.codename)
+    const of = { codename: registry.codename, name: nameIn(registry, params.package), version: params.version }
+    await takeWaiver(deps, of, byOf(who, raw))
+  },
+}

@@ -1,0 +1,158 @@
+import { AppError, fail } from '../../core/errors.ts'
+import type { FormatId } from '../../core/identity.ts'
+import { complainPattern } from '../../core/registry-names.ts'
+import { REGISTRY_KINDS, type AgeSource, type RegistryKind, type RegistryRules } from '../../core/registry.ts'
+import type { Repositories } from '../../core/repository.ts'
+import { parseTarget } from '../../outbound/target.ts'
+
+/** What an admin says of the rules of a registry. What is absent stays; null takes a rule away. */
+export interface RulesWish {
+  readonly kind?: string | undefined
+  readonly upstream?: UpstreamWish | undefined
+  readonly min_age_days?: number | undefined
+  readonly age_from?: string | undefined
+  readonly members?: readonly string[] | undefined
+  readonly reserved?: readonly string[] | undefined
+  /** Null: the newest ten. */
+  readonly snapshots_kept?: number | null | undefined
+}
+
+/** Where a proxy reads. */
+export interface UpstreamWish {
+  readonly url: string
+  /** Sent with the secret; null: the secret is a token. */
+  readonly user?: string | null | undefined
+  /** Null takes it away. */
+  readonly secret?: string | null | undefined
+}
+
+/** What becomes of the secret for the upstream: it stays, goes, or is this one. */
+export type SecretChange = { readonly is: 'kept' | 'gone' } | { readonly is: 'new'; readonly secret: string }
+
+export interface RulesDeps {
+  readonly codename: string
+  readonly format: FormatId
+  readonly hasSnapshots: boolean
+  readonly repositories: Pick<Repositories, 'registries'>
+}
+
+const MOST_MEMBERS = 50
+const MOST_PATTERNS = 100
+
+const refuse = (field: string, why: string): never => fail('bad_registry', { field, why })
+
+/** The address of an upstream, without a slash at its end. @throws bad_registry */
+function readUrl(text: string): string {
+  let url: URL
+  try {
+    url = parseTarget(text.trim())
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return refuse('upstream.url', String(error.facts.why))
+  }
+  if (url.search !== '' || url.hash !== '') refuse('upstream.url', 'it has no ? and no #')
+  return url.href.replace(/\/+$/, '')
+}
+
+function readMembers(members: readonly string[], { codename, format, repositories }: RulesDeps) {
+  if (members.length === 0) refuse('members', 'a group needs one at least')
+  if (members.length > MOST_MEMBERS) refuse('members', `at most ${MOST_MEMBERS} are possible`)
+  if (new Set(members).size < members.length) refuse('members', 'each is named once')
+  const all = repositories.registries()
+  return members.map(member => {
+    const found = all.find(one => one.codename === member && one.format === format)
+    if (found === undefined || found.codename === codename)
+      return refuse('members', `there is no other registry ${member.slice(0, 80)} for packages of ${format}`)
+    if (found.registry?.kind === 'group') refuse('members', `${member} is a group, and groups have no groups`)
+    return found.codename
+  })
+}
+
+function readPatterns(patterns: readonly string[]): readonly string[] {
+  if (patterns.length > MOST_PATTERNS) refuse('reserved', `at most ${MOST_PATTERNS} are possible`)
+  for (const pattern of patterns) {
+    const why = complainPattern(pattern)
+    if (why !== undefined) refuse('reserved', `${JSON.stringify(pattern.slice(0, 80))}: ${why}`)
+  }
+  return [...new Set(patterns)]
+}
+
+/** Each rule belongs to some kinds. */
+const KINDS_OF: Readonly<Record<Exclude<keyof RulesWish, 'kind'>, readonly RegistryKind[]>> = {
+  upstream: ['proxy'],
+  min_age_days: ['proxy'],
+  age_from: ['proxy'],
+  members: ['group'],
+  reserved: ['hosted', 'group'],
+  snapshots_kept: ['hosted'],
+}
+
+const KIND_WORDS: Readonly<Record<RegistryKind, string>> = {
+  hosted: 'a hosted registry',
+  proxy: 'a registry that reads through',
+  group: 'a group',
+}
+
+/** The kind of a new registry. @throws bad_registry */
+export function readKind(text: string | undefined): RegistryKind {
+  const kind = REGISTRY_KINDS.find(one => one === (text ?? 'hosted'))
+  return kind ?? refuse('kind', `${REGISTRY_KINDS.join(', ')} are possible`)
+}
+
+function mustFitKind(wish: RulesWish, kind: RegistryKind): void {
+  for (const [field, kinds] of Object.entries(KINDS_OF))
+    if (wish[field as keyof RulesWish] !== undefined && !kinds.includes(kind))
+      refuse(
+        field,
+        `${KIND_WORDS[kind]} has no such rule; it is one of ${kinds.map(one => KIND_WORDS[one]).join(' and ')}`,
+      )
+}
+
+/** The rules with a change in place of one of them, and without it where the change is undefined. */
+const withRule = <Key extends keyof RegistryRules>(
+  rules: RegistryRules,
+  key: Key,
+  value: RegistryRules[Key] | undefined,
+): RegistryRules => {
+  const changed = Object.entries({ ...rules, [key]: value }).filter(([, one]) => one !== undefined)
+  return Object.fromEntries(changed) as unknown as RegistryRules
+}
+
+/**
+ * The rules after a wish, and what becomes of the secret. A credential is for the server that it was given for: another
+ * origin without a secret of its own loses it.
+ * @throws bad_registry
+ */
+export function rulesOf(
+  wish: RulesWish,
+  before: RegistryRules,
+  deps: RulesDeps,
+): { readonly rules: RegistryRules; readonly secret: SecretChange } {
+  const { kind } = before
+  if (wish.kind !== undefined && wish.kind !== kind) refuse('kind', 'it stays what it is; make another registry')
+  mustFitKind(wish, kind)
+  let rules = before
+  let secret: SecretChange = { is: 'kept' }
+  const { upstream, min_age_days: days, age_from: from, members, reserved, snapshots_kept: kept } = wish
+  if (upstream !== undefined) {
+    const url = readUrl(upstream.url)
+    const user = upstream.user === undefined ? before.upstream?.user : (upstream.user ?? undefined)
+    if (user !== undefined && !/^[^\p{C}:]{1,200}$/u.test(user))
+      refuse('upstream.user', 'it has no colon, and 1 to 200 visible characters')
+    rules = withRule(rules, 'upstream', { url, ...(user === undefined ? {} : { user }) })
+    const isElsewhere = before.upstream !== undefined && new URL(before.upstream.url).origin !== new URL(url).origin
+    if (typeof upstream.secret === 'string') secret = { is: 'new', secret: upstream.secret }
+    else if (upstream.secret === null || isElsewhere) secret = { is: 'gone' }
+  }
+  if (kind === 'proxy' && rules.upstream === undefined)
+    refuse('upstream', 'a registry that reads through needs the address of the other one')
+  if (days !== undefined) rules = withRule(rules, 'minAgeDays', days === 0 ? undefined : days)
+  if (from !== undefined) rules = withRule(rules, 'ageFrom', from as AgeSource)
+  if (members !== undefined) rules = withRule(rules, 'members', readMembers(members, deps))
+  if (kind === 'group' && rules.members === undefined) refuse('members', 'a group needs one at least')
+  if (reserved !== undefined)
+    rules = withRule(rules, 'reserved', reserved.length === 0 ? undefined : readPatterns(reserved))
+  if (kept !== undefined && kept !== null && !deps.hasSnapshots) refuse('snapshots_kept', 'only Maven knows snapshots')
+  if (kept !== undefined) rules = withRule(rules, 'snapshotsKept', kept ?? undefined)
+  return { rules, secret }
+}

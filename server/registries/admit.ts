@@ -19,10 +19,16 @@ export interface Publication extends Pick<Applicant, 'expectedSha256' | 'heldFor
   readonly door?: Door
 }
 
-/** Whether somebody may publish into it at all. @throws registry_takes_no_uploads, distribution_retired */
-export function needHosted({ codename, registry, state }: Pick<Distribution, 'codename' | 'registry' | 'state'>): void {
+/** Whether its versions are what people publish here, and so theirs to change. @throws registry_takes_no_uploads */
+export function needOwn({ codename, registry }: Pick<Distribution, 'codename' | 'registry'>): void {
   const kind = registry?.kind ?? 'hosted'
   if (kind !== 'hosted') fail('registry_takes_no_uploads', { name: codename, kind })
+}
+
+/** Whether somebody may publish into it at all. @throws registry_takes_no_uploads, distribution_retired */
+export function needHosted(registry: Pick<Distribution, 'codename' | 'registry' | 'state'>): void {
+  needOwn(registry)
+  const { codename, state } = registry
   if (state === 'retired') fail('distribution_retired', { codename })
 }
 

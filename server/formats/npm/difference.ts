@@ -9,30 +9,31 @@ const DEPENDENCY_FIELDS = ['dependencies', 'optionalDependencies', 'peerDependen
 
 const show = (value: string | undefined): string => (value === undefined ? 'nothing' : quote(value))
 
-function differenceOf(
-  field: string,
-  inside: ReadonlyMap<string, string>,
-  outside: ReadonlyMap<string, string>,
-): string | undefined {
-  const name = [...new Set([...inside.keys(), ...outside.keys()])].find(one => inside.get(one) !== outside.get(one))
-  return name === undefined
-    ? undefined
-    : `${field}: ${quote(name)} is ${show(inside.get(name))} in the tarball and ${show(outside.get(name))} in the request`
-}
+type Texts = ReadonlyMap<string, string>
 
 /**
- * The first thing that matters to who installs in which the manifest of a request differs from the package.json of the
- * tarball; undefined where none does. What npm writes out before it sends (an optional dependency among the others, one
- * command as a text, `node-gyp rebuild`) is no difference.
- * @throws Malformed where the request's cannot be read
+ * The first thing that matters to who installs in which a manifest differs from the package.json of the tarball;
+ * undefined where none does. What npm writes out before it sends (an optional dependency among the others, one command
+ * as a text, `node-gyp rebuild`) is no difference.
+ * @param about.paths  the files of the tarball; `said`: where the manifest stands, for the sentence: `the request`
+ * @throws Malformed where the manifest cannot be read
  */
-export function differenceFrom(inside: Fields, outside: Fields, paths: readonly string[]): string | undefined {
-  if (outside['name'] !== inside['name'])
-    return `the name is ${quote(String(inside['name']))} in the tarball and ${quote(String(outside['name']))} in the request`
+export function differenceFrom(
+  inside: Fields,
+  outside: Fields,
+  { paths, said: place }: { readonly paths: readonly string[]; readonly said: string },
+): string | undefined {
+  const differ = (what: string, is: string | undefined, other: string | undefined): string =>
+    `${what} is ${show(is)} in the tarball and ${show(other)} in ${place}`
+  const differenceOf = (field: string, a: Texts, b: Texts): string | undefined => {
+    const name = [...new Set([...a.keys(), ...b.keys()])].find(one => a.get(one) !== b.get(one))
+    return name === undefined ? undefined : differ(`${field}: ${quote(name)}`, a.get(name), b.get(name))
+  }
+  if (outside['name'] !== inside['name']) return differ('the name', String(inside['name']), String(outside['name']))
   const [is, said] = [inside, outside].map(({ version }) =>
     typeof version === 'string' ? cleanVersion(version) : undefined,
   )
-  if (is !== said) return `the version is ${show(is)} in the tarball and ${show(said)} in the request`
+  if (is !== said) return differ('the version', is, said)
   for (const field of DEPENDENCY_FIELDS) {
     const optional = new Set(
       field === 'dependencies'

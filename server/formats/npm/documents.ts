@@ -94,6 +94,17 @@ export function installScriptsOf(json: Fields, paths: readonly string[]): Readon
 /** An object with these members, whatever their names are: `__proto__` is one like any other. */
 const objectOf = (pairs: Iterable<readonly [string, unknown]>): Fields => Object.fromEntries(pairs)
 
+/** The JSON texts of a version, in full and abbreviated. */
+export interface VersionDocuments {
+  readonly full: string
+  readonly short: string
+}
+
+function printBoth(full: Fields): VersionDocuments {
+  const short = objectOf(SHORT_FIELDS.flatMap(key => (Object.hasOwn(full, key) ? [[key, full[key]] as const] : [])))
+  return { full: JSON.stringify(full), short: JSON.stringify(short) }
+}
+
 /**
  * What a registry says of one version, as JSON text: in full, and for installing alone. `dist` is missing: it holds the
  * address by which the registry was asked.
@@ -104,7 +115,7 @@ export function documentsOf(
   json: Fields,
   { name, version }: PackageIdentity,
   paths: readonly string[],
-): { readonly full: string; readonly short: string } {
+): VersionDocuments {
   const optional = readDependencies(json, 'optionalDependencies')
   const dependencies = new Map([...readDependencies(json, 'dependencies')].filter(([one]) => !optional.has(one)))
   const commands = commandsOf(json, paths)
@@ -132,6 +143,29 @@ export function documentsOf(
     ...Object.entries(changed),
     ...Object.entries(json).filter(([key]) => !dropped.has(key) && !key.startsWith('_')),
   ])
-  const short = objectOf(SHORT_FIELDS.flatMap(key => (Object.hasOwn(full, key) ? [[key, full[key]] as const] : [])))
-  return { full: JSON.stringify(full), short: JSON.stringify(short) }
+  return printBoth(full)
+}
+
+/** What is long and in no version that another registry lists needed here. */
+const LEFT_OUT = new Set([...OURS, 'name', 'version', 'readme', 'readmeFilename'])
+
+/**
+ * The same of a version that another registry lists, from what it says of it. Nothing is refused: what came with the
+ * bytes is compared when they come.
+ */
+export function documentsFrom(
+  said: Fields,
+  { name, version }: Pick<PackageIdentity, 'name' | 'version'>,
+): VersionDocuments {
+  const hasScript = said['hasInstallScript'] === true || installScriptsOf(said, []).size > 0
+  return printBoth(
+    objectOf([
+      ['name', name],
+      ['version', version],
+      ...(hasScript ? [['hasInstallScript', true] as const] : []),
+      ...(said['_hasShrinkwrap'] === true ? [['_hasShrinkwrap', true] as const] : []),
+      ['_id', `${name}@${version}`],
+      ...Object.entries(said).filter(([key]) => !LEFT_OUT.has(key) && !key.startsWith('_')),
+    ]),
+  )
 }

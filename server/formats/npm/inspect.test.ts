@@ -284,7 +284,7 @@ describe('the manifest of a request beside that of the tarball', () => {
     differenceFrom(
       parsePackageJson(Buffer.from(JSON.stringify(json))),
       parsePackageJson(Buffer.from(JSON.stringify(outside))),
-      paths,
+      { paths, said: 'the request' },
     )
   test.each<[string, object, object?, string[]?]>([
     ['the same', inside],

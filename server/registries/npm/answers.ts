@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { asciiLine, whyHeld } from '../held.ts'
+import { asciiLine, whyHeld, type Held } from '../held.ts'
 import type { RegistryAnswer } from '../protocol.ts'
 
 /** A text that npm prints for the person, whatever the answer is otherwise. */
@@ -21,10 +21,12 @@ export const refused = (status: number, text: string, more: Partial<RegistryAnsw
   json({ error: text }, { status, reason: text, ...more })
 
 /** A version that clients do not get: why, after the status and in the body. */
-export function heldBack(manifest: Parameters<typeof whyHeld>[0], console: string): RegistryAnswer {
-  const { sentence, short } = whyHeld(manifest, console)
-  return refused(403, sentence, { reason: short, headers: notice(sentence) })
-}
+export const withheld = ({ sentence, short }: Held): RegistryAnswer =>
+  refused(403, sentence, { reason: short, headers: notice(sentence) })
+
+/** The same of one that is here. */
+export const heldBack = (manifest: Parameters<typeof whyHeld>[0], console: string): RegistryAnswer =>
+  withheld(whyHeld(manifest, console))
 
 /** There is no such package, or none that is seen. */
 export const noPackage = (name: string, registry: string): RegistryAnswer =>

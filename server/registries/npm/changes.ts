@@ -118,16 +118,15 @@ async function readText({ body }: Pick<RegistryRequest, 'body'>): Promise<string
   return fail('bad_request', { said: 'The body is no version as a JSON text, such as "1.0.0".' })
 }
 
-/** `GET`, `PUT` and `DELETE` below `/-/package/<name>/dist-tags`. Undefined: no address of it. */
-export async function distTags(
+/** `PUT` and `DELETE` below `/-/package/<name>/dist-tags`. Undefined: no address of it. */
+export async function changeTag(
   { catalog, packuments }: NpmDeps,
   request: RegistryRequest,
-  { name, tag }: { readonly name: string; readonly tag: string | undefined },
+  { name, tag }: { readonly name: string; readonly tag: string },
 ): Promise<RegistryAnswer | undefined> {
   const { method, registry, caller, console } = request
   const known = await packuments.rows(request, name)
   if (known === undefined) return noPackage(name, registry.codename)
-  if (tag === undefined) return method === 'GET' || method === 'HEAD' ? json(Object.fromEntries(known.tags)) : undefined
   const of = packageOf(request, name)
   if (method === 'PUT' || method === 'POST') {
     caller.need('write')

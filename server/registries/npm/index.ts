@@ -1,15 +1,18 @@
 import { versionIn } from '../../formats/npm/name.ts'
-import { needHosted } from '../admit.ts'
-import type { RegistryDeps } from '../deps.ts'
+import { needHosted, needOwn } from '../admit.ts'
+import type { ProtocolDeps } from '../protocol-deps.ts'
 import type { RegistryAnswer, RegistryProtocol, RegistryRequest } from '../protocol.ts'
+import { isProxy } from '../remote/remote.ts'
 import { account } from './account.ts'
 import { attestations } from './attestations.ts'
 import { refused } from './answers.ts'
 import { bulk, quick } from './audit.ts'
-import { announceUnpublish, deprecate, distTags, unpublish } from './changes.ts'
-import { createPackuments, type NpmDeps } from './packument.ts'
+import { announceUnpublish, changeTag, deprecate, unpublish } from './changes.ts'
+import { createKeptDocuments } from './join.ts'
+import { createPackuments, type Documents, type NpmDeps } from './packument.ts'
+import { createRemoteDocuments, remoteTarball } from './proxy.ts'
 import { publish } from './publish.ts'
-import { packument, search, tarball, version } from './reads.ts'
+import { listTags, packument, search, tarball, version } from './reads.ts'
 import { receive } from './received.ts'
 
 /** The name at the front of some segments, as one or as two, and what follows. */
@@ -22,10 +25,18 @@ function nameIn([first = '', second, ...more]: readonly string[]): {
   return { name: first, rest: second === undefined ? [] : [second, ...more] }
 }
 
+/** What answers are made with; `remoteDocuments` are those of registries that read through to another. */
+interface Deps extends NpmDeps {
+  readonly remoteDocuments: Documents
+}
+
+const documentsOf = ({ packuments, remoteDocuments }: Deps, { registry }: RegistryRequest): Documents =>
+  isProxy(registry) ? remoteDocuments : packuments
+
 const isRead = ({ method }: Pick<RegistryRequest, 'method'>): boolean => method === 'GET' || method === 'HEAD'
 
 /** Addresses that are about no package: `/-/…`. */
-async function atDash(deps: NpmDeps, request: RegistryRequest): Promise<RegistryAnswer | undefined> {
+async function atDash(deps: Deps, request: RegistryRequest): Promise<RegistryAnswer | undefined> {
   const { method, segments } = request
   const path = segments.slice(1).join('/')
   if (isRead(request) && path === 'v1/search') return search(deps, request)
@@ -37,7 +48,13 @@ async function atDash(deps: NpmDeps, request: RegistryRequest): Promise<Registry
   const { name, rest } = nameIn(segments.slice(2))
   const [what, tag, ...more] = rest
   if (more.length > 0) return undefined
-  if (what === 'dist-tags') return distTags(deps, request, { name, tag })
+  if (what === 'dist-tags' && tag === undefined)
+    return isRead(request) ? listTags(documentsOf(deps, request), request, name) : undefined
+  if (what === 'dist-tags' && tag !== undefined && !isRead(request)) {
+    request.caller.need('write')
+    needOwn(request.registry)
+    return changeTag(deps, request, { name, tag })
+  }
   // nothing of this registry is on the public one
   if (what === 'visibility' && isRead(request)) return { status: 200, body: { kind: 'json', json: { public: false } } }
   return undefined
@@ -54,34 +71,46 @@ async function put(deps: NpmDeps, request: RegistryRequest, name: string): Promi
 }
 
 /** Addresses of one package. Undefined: none of them. */
-async function atName(deps: NpmDeps, request: RegistryRequest): Promise<RegistryAnswer | undefined> {
-  const { method, segments, caller } = request
+async function atName(deps: Deps, request: RegistryRequest): Promise<RegistryAnswer | undefined> {
+  const { method, segments, caller, registry } = request
   const { name, rest } = nameIn(segments)
   const [first, second, third, fourth, ...more] = rest
   if (more.length > 0) return undefined
   if (first === undefined) {
-    if (isRead(request)) return packument(deps, request, name)
+    if (isRead(request)) return packument(documentsOf(deps, request), request, name)
     return method === 'PUT' ? put(deps, request, name) : undefined
   }
   if (first === '-rev' && second !== undefined && third === undefined) {
     if (method !== 'PUT' && method !== 'DELETE') return undefined
     caller.need('manage')
+    needOwn(registry)
     return method === 'PUT'
       ? announceUnpublish(deps, request, { name, revision: second })
       : unpublish(deps, request, { name, revision: second })
   }
   if (first === '-' && second !== undefined) {
-    if (third === undefined) return isRead(request) ? tarball(deps, request, { name, file: second }) : undefined
+    if (third === undefined) {
+      if (!isRead(request)) return undefined
+      return (isProxy(registry) ? remoteTarball : tarball)(deps, request, { name, file: second })
+    }
     if (method !== 'DELETE' || third !== '-rev' || fourth === undefined) return undefined
     caller.need('manage')
+    needOwn(registry)
     return unpublish(deps, request, { name, revision: fourth, version: versionIn(name, second) ?? second })
   }
-  return second === undefined && isRead(request) ? version(deps, request, { name, wanted: first }) : undefined
+  return second === undefined && isRead(request)
+    ? version(documentsOf(deps, request), request, { name, wanted: first })
+    : undefined
 }
 
 /** What npm, pnpm, yarn and bun speak. Source: npm/registry, docs/REGISTRY-API.md; the clients themselves */
-export function createNpm(base: RegistryDeps): RegistryProtocol {
-  const deps: NpmDeps = { ...base, packuments: createPackuments(base.db) }
+export function createNpm(base: ProtocolDeps): RegistryProtocol {
+  const kept = createKeptDocuments(base)
+  const deps: Deps = {
+    ...base,
+    packuments: createPackuments({ db: base.db, kept }),
+    remoteDocuments: createRemoteDocuments({ ...base, kept }),
+  }
   return {
     format: 'npm',
     root: 'npm',

@@ -107,7 +107,7 @@ function needSame({ facts, paths }: Pick<Manifest, 'facts' | 'paths'>, outside: 
   const inside = JSON.parse((facts as NpmFacts).full) as Fields
   let difference: string | undefined
   try {
-    difference = differenceFrom(inside, outside, paths)
+    difference = differenceFrom(inside, outside, { paths, said: 'the request' })
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
     difference = error.why

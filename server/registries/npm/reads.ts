@@ -2,22 +2,23 @@ import { searchServed } from '../../catalog/queries/registry-documents.ts'
 import { isServed } from '../../core/manifest.ts'
 import { splitName, versionIn } from '../../formats/npm/name.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
-import { heldBack, json, noPackage, noVersion } from './answers.ts'
-import { SHORT_TYPE, type NpmDeps } from './packument.ts'
+import { heldBack, json, noPackage, noVersion, notice, withheld } from './answers.ts'
+import { isProxy } from '../remote/remote.ts'
+import type { Documents, NpmDeps } from './packument.ts'
 import { refOf } from './refs.ts'
 
+/** The form that leaves out what installing does not need. */
+const SHORT_TYPE = 'application/vnd.npm.install-v1+json'
 const MOST_FOUND = 250
+const FINDS =
+  'This registry reads through to another. A search finds what came through it, and nothing else of what the other one has.'
 
 /** The document about a name: abbreviated where the client asks for that alone, else in full. */
-export async function packument(
-  { packuments }: NpmDeps,
-  request: RegistryRequest,
-  name: string,
-): Promise<RegistryAnswer> {
+export async function packument(documents: Documents, request: RegistryRequest, name: string): Promise<RegistryAnswer> {
   const { accept = '', 'accept-encoding': encodings = '' } = request.headers
   const isShort = accept.includes(SHORT_TYPE)
   const isPacked = /(?:^|[\s,])gzip(?!\s*;\s*q=0(?:\.0*)?(?:\s|,|$))/.test(String(encodings))
-  const found = await packuments.find(request, name, isShort ? 'short' : 'full', isPacked)
+  const found = await documents.find(request, name, isShort ? 'short' : 'full', isPacked)
   if (found === undefined) return noPackage(name, request.registry.codename)
   return {
     status: 200,
@@ -27,6 +28,7 @@ export async function packument(
       'Cache-Control': 'private, no-cache',
       'Vary': 'Accept, Accept-Encoding',
       ...(found.isPacked ? { 'Content-Encoding': 'gzip' } : {}),
+      ...found.headers,
     },
     body: { kind: 'bytes', bytes: found.bytes },
     conditional: true,
@@ -35,25 +37,29 @@ export async function packument(
 
 /** One version, by its number or a tag. */
 export async function version(
-  { packuments }: NpmDeps,
+  documents: Documents,
   request: RegistryRequest,
   { name, wanted }: { readonly name: string; readonly wanted: string },
 ): Promise<RegistryAnswer> {
-  const { registry, console } = request
-  const known = await packuments.rows(request, name)
-  if (known === undefined) return noPackage(name, registry.codename)
-  const number = known.tags.get(wanted) ?? wanted
-  const row = known.rows.find(one => one.version === number)
-  if (row !== undefined && row.held !== null) return heldBack(row.held, console)
-  const piece = row && (await packuments.version(request, name, number))
-  if (piece === undefined) return noVersion(name, wanted, registry.codename)
+  const { codename } = request.registry
+  const tags = await documents.tags(request, name)
+  if (tags === undefined) return noPackage(name, codename)
+  const found = await documents.version(request, name, tags.get(wanted) ?? wanted)
+  if (found === undefined) return noVersion(name, wanted, codename)
+  if (typeof found !== 'string') return withheld(found)
   return {
     status: 200,
     type: 'application/json; charset=utf-8',
     headers: { 'Cache-Control': 'private, no-cache' },
-    body: { kind: 'bytes', bytes: piece },
+    body: { kind: 'bytes', bytes: found },
     conditional: true,
   }
+}
+
+/** The tags of a name, as `npm dist-tag ls` lists them. */
+export async function listTags(documents: Documents, request: RegistryRequest, name: string): Promise<RegistryAnswer> {
+  const tags = await documents.tags(request, name)
+  return tags === undefined ? noPackage(name, request.registry.codename) : json(Object.fromEntries(tags))
 }
 
 /** The bytes of a version, by the name of its file. */
@@ -104,5 +110,6 @@ export async function search({ db, clock }: NpmDeps, request: RegistryRequest): 
     score: { final: 1, detail: { quality: 1, popularity: 1, maintenance: 1 } },
     searchScore: 1,
   }))
-  return json({ objects, total: rows[0]?.total ?? 0, time: clock.now().toISOString() })
+  const headers = isProxy(registry) ? notice(FINDS) : {}
+  return json({ objects, total: rows[0]?.total ?? 0, time: clock.now().toISOString() }, { headers })
 }

@@ -105,7 +105,9 @@ export function createBring(deps: BringDeps): Bring {
     const { manifest } = change
     const { ref, complain, heldFor } = wanted
     const isOther = printRef(manifest.ref) !== printRef({ arch: manifest.ref.arch, ...ref })
-    const why = isOther ? `it is ${printRef(manifest.ref)} inside` : complain?.(manifest)
+    const { name, version, arch } = manifest.ref
+    const inside = `it is ${name} ${version}${'arch' in ref && ref.arch !== arch ? ` for ${arch}` : ''} inside`
+    const why = isOther ? inside : complain?.(manifest)
     if (why !== undefined) refuseUpstream('files' in wanted ? wanted.files[0].filename : ref.name, 'malformed', why)
     const at = isoNow(clock)
     const held = manifest.state === 'published' ? heldFor?.(manifest) : undefined

@@ -1,0 +1,202 @@
+import type { Manifest } from '../../core/manifest.ts'
+import { isServed } from '../../core/manifest.ts'
+import { compareSemver, isSemver } from '../../core/versions/semver.ts'
+import { differenceFrom } from '../../formats/npm/difference.ts'
+import { installScriptsOf } from '../../formats/npm/documents.ts'
+import type { NpmFacts } from '../../formats/npm/facts.ts'
+import { complainName, tarballName, versionIn } from '../../formats/npm/name.ts'
+import type { Fields } from '../../lib/fields.ts'
+import { Malformed } from '../../lib/limited.ts'
+import type { RemoteRow } from '../../catalog/queries/remote-versions.ts'
+import { whyHeld, whyHidden, type Held } from '../held.ts'
+import type { ProtocolDeps } from '../protocol-deps.ts'
+import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import { nextRipe, staleHeaders, visibleOf, type RemoteName } from '../remote/remote.ts'
+import { heldBack, noPackage, noVersion, withheld } from './answers.ts'
+import { printDocument, printPiece, type KeptDocuments, type Parts, type Piece } from './join.ts'
+import { revisionOf, type Asked, type Documents } from './packument.ts'
+import { actorOf } from './publish.ts'
+import { refOf } from './refs.ts'
+import type { RemoteNpmAbout, RemoteNpmFacts } from './remote.ts'
+import { LATEST } from './tags.ts'
+
+/** pnpm and yarn give up after 30 to 60 s. */
+const PATIENCE_MS = 25_000
+
+type File = NonNullable<RemoteRow['file']>
+
+/** `dist` as clients get it from here: the same bytes, by an address of this registry. */
+function distOf(
+  { digests: { sha1, sha512, sha256 } }: File,
+  { dist }: RemoteNpmFacts,
+  tarball: string,
+): Readonly<Record<string, unknown>> {
+  const [name, hex] = sha512 === undefined ? ['sha256', sha256] : ['sha512', sha512]
+  return {
+    ...(sha1 === undefined ? {} : { shasum: sha1 }),
+    ...(hex === undefined ? {} : { integrity: `${name}-${Buffer.from(hex, 'hex').toString('base64')}` }),
+    tarball,
+    ...dist,
+  }
+}
+
+function pieceOf(row: RemoteRow, { address, name }: Pick<Asked, 'address'> & { readonly name: string }): Piece[] {
+  const { version, document, file, published_at: at } = row
+  if (document === null || file === null) return []
+  const facts = row.facts as unknown as RemoteNpmFacts
+  const dist = distOf(file, facts, `${address}/${name}/-/${tarballName({ name, version })}`)
+  return [{ version, document, dist, deprecated: facts.deprecated, at: at ?? undefined }]
+}
+
+/** Why clients do not get a version now; undefined where they do. */
+function whyNot(
+  row: RemoteRow,
+  { registry, console, name, now }: Pick<Asked, 'registry' | 'console'> & { readonly name: string; readonly now: Date },
+): Held | undefined {
+  const visible = visibleOf(row, now)
+  if (visible.is === 'served') return undefined
+  return visible.is === 'held'
+    ? whyHeld(visible.manifest, console)
+    : whyHidden(visible.said, console, refOf({ registry }, name, row.version))
+}
+
+/**
+ * The tags of the upstream without those that name what clients do not get: but `latest` names the highest release that
+ * they get and that is not above the one it names there, or else such a prerelease.
+ * @param served  oldest first by the order of the format
+ */
+export function visibleTags(
+  upstream: Readonly<Record<string, string>>,
+  served: readonly string[],
+): ReadonlyMap<string, string> {
+  const has = new Set(served)
+  const tags = new Map(Object.entries(upstream).filter(([, version]) => has.has(version)))
+  if (tags.has(LATEST)) return tags
+  const top = Object.hasOwn(upstream, LATEST) ? upstream[LATEST] : undefined
+  const isBelow = (version: string): boolean => top === undefined || !isSemver(top) || compareSemver(version, top) <= 0
+  const latest = served.findLast(version => !version.includes('-') && isBelow(version)) ?? served.findLast(isBelow)
+  return latest === undefined ? tags : new Map([[LATEST, latest], ...tags])
+}
+
+const tagsOf = ({ about }: Pick<RemoteName, 'about'>, rows: readonly RemoteRow[], now: Date) =>
+  visibleTags(
+    (about as unknown as Partial<RemoteNpmAbout>).tags ?? {},
+    rows.filter(row => visibleOf(row, now).is === 'served').map(({ version }) => version),
+  )
+
+/** When a version came to be, for the order of documents: as the upstream says it, or when it was seen first. */
+const momentOf = ({ published_at: published, seen_at: seen }: RemoteRow): Date => published ?? seen
+
+function partsOf(
+  known: RemoteName,
+  rows: readonly RemoteRow[],
+  asked: Pick<Asked, 'registry' | 'console' | 'address'> & { readonly now: Date },
+): Parts {
+  const { name, mark, about } = known
+  const { now } = asked
+  const isShown = (row: RemoteRow): boolean => visibleOf(row, now).is === 'served'
+  const shown = rows.filter(isShown)
+  const moments = shown.map(row => momentOf(row).getTime())
+  const { modified } = about as unknown as Partial<RemoteNpmAbout>
+  return {
+    ...{ name, revision: revisionOf(mark) },
+    tags: tagsOf(known, rows, now),
+    pieces: shown.flatMap(row => pieceOf(row, { address: asked.address, name })),
+    created: new Date(moments.length === 0 ? known.checked_at : Math.min(...moments)),
+    modified: modified === undefined ? known.checked_at : new Date(modified),
+    withheld: rows
+      .filter(row => !isShown(row))
+      .map(row => ({ version: row.version, at: momentOf(row), why: () => whyNot(row, { ...asked, name }) })),
+  }
+}
+
+/** A package of this name could be anywhere. */
+const isName = (name: string): boolean => complainName(name) === undefined
+
+/** Documents about what an upstream lists. */
+export function createRemoteDocuments({
+  remote,
+  clock,
+  kept,
+}: Pick<ProtocolDeps, 'remote' | 'clock'> & { readonly kept: KeptDocuments }): Documents {
+  const find = async (registry: Asked['registry'], name: string): Promise<RemoteName | undefined> =>
+    isName(name) ? remote.find(registry, name) : undefined
+  return {
+    async find(asked, name, form, isPacked) {
+      const { registry, address, console } = asked
+      const known = await find(registry, name)
+      if (known === undefined) return undefined
+      const key = JSON.stringify([registry.codename, name, form, address, console, known.mark])
+      const joined = await kept.get(key, isPacked, async () => {
+        const rows = await remote.rows(registry, name, { form })
+        const now = clock.now()
+        const parts = partsOf(known, rows, { registry, address, console, now })
+        return { texts: printDocument(form, parts), until: nextRipe(rows, now) }
+      })
+      return { ...joined, headers: staleHeaders(known) }
+    },
+    async tags({ registry }, name) {
+      const known = await find(registry, name)
+      return known === undefined ? undefined : tagsOf(known, await remote.rows(registry, name), clock.now())
+    },
+    async version(asked, name, version) {
+      const { registry, address } = asked
+      const [row] = await remote.rows(registry, name, { form: 'full', version })
+      if (row === undefined) return undefined
+      const why = whyNot(row, { ...asked, name, now: clock.now() })
+      return why ?? pieceOf(row, { address, name }).map(printPiece)[0]
+    },
+  }
+}
+
+/**
+ * In what a tarball differs from what its upstream lists, where that decides what is installed: such a version waits
+ * for a person, since a client that resolves from the list gets something else.
+ */
+function differenceOf({ facts, paths }: Manifest, { document, facts: listed }: RemoteRow): string | undefined {
+  if (document === null) return undefined
+  const inside = JSON.parse((facts as NpmFacts).full) as Fields
+  const outside = JSON.parse(document) as Fields
+  const { isShort } = listed as unknown as RemoteNpmFacts
+  const hasScript = installScriptsOf(inside, paths).size > 0
+  const isSame = isShort === true && hasScript === (outside['hasInstallScript'] === true)
+  const said = 'the list of its upstream'
+  try {
+    const difference = differenceFrom(inside, isSame ? { ...outside, scripts: inside['scripts'] } : outside, {
+      paths,
+      said,
+    })
+    return difference === undefined ? undefined : `Its package.json and its upstream's list differ: ${difference}.`
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error
+    return `What its upstream lists of it cannot be read: ${error.why}.`
+  }
+}
+
+/** The bytes of a version, by the name of its file: from here, or brought in now. */
+export async function remoteTarball(
+  { remote, catalog, clock }: Pick<ProtocolDeps, 'remote' | 'catalog' | 'clock'>,
+  request: RegistryRequest,
+  { name, file }: { readonly name: string; readonly file: string },
+): Promise<RegistryAnswer> {
+  const { registry, console } = request
+  const version = versionIn(name, file)
+  if (!isName(name) || (await remote.find(registry, name)) === undefined) return noPackage(name, registry.codename)
+  const [row] = version === undefined ? [] : await remote.rows(registry, name, { form: 'full', version })
+  if (version === undefined || row === undefined || row.file === null)
+    return noVersion(name, version ?? file, registry.codename)
+  const visible = visibleOf(row, clock.now())
+  if (visible.is === 'held') return heldBack(visible.manifest, console)
+  const ref = refOf(request, name, version)
+  if (visible.is === 'hidden' && !visible.mayAsk) return withheld(whyHidden(visible.said, console, ref))
+  const manifest =
+    (await catalog.findKnown(ref)) ??
+    (await remote.bring(
+      registry,
+      { ref, files: [row.file], heldFor: came => differenceOf(came, row) },
+      { actor: actorOf(request), patienceMs: PATIENCE_MS },
+    ))
+  if (!isServed(manifest.state)) return heldBack(manifest, console)
+  const { sha256, size } = manifest.files[0].blob
+  return { status: 200, type: 'application/octet-stream', body: { kind: 'blob', sha256, size } }
+}

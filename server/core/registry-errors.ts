@@ -17,6 +17,7 @@ export const REGISTRY_ERRORS = {
     404,
     '{name} belongs to this house: a registry here has it, had it, or reserves it. It is never looked up outside; ask the registry that has it, or a group.',
   ],
+  group_has_not: [404, 'No registry in the group {group} has {name}.'],
   registry_is_member: [
     409,
     'The registry {name} is a member of {groups}. Take it out there first: its names would be looked up outside.',

@@ -30,13 +30,13 @@ export interface AppDeps {
   readonly privateTrees: () => Promise<ReadonlySet<string>>
   readonly hiddenFrom: (who: Principal) => Promise<readonly string[]>
   /** What clients of registries speak; absent: none are served. */
-  readonly registries?: Pick<RegistryMountDeps, 'protocols' | 'address' | 'hiddenFrom' | 'layout'>
+  readonly registries?: Pick<RegistryMountDeps, 'protocols' | 'address' | 'hiddenFrom' | 'layout' | 'db'>
   readonly production: boolean
   readonly version: string
   readonly trustedProxies: readonly string[]
   readonly corsOrigins: readonly string[]
   readonly layout: TreeDeps['layout']
-  readonly repositories: Pick<Repositories, 'find' | 'all' | 'seenBy'>
+  readonly repositories: Pick<Repositories, 'find' | 'all' | 'registries' | 'seenBy'>
   readonly formats: TreeDeps['formats']
   readonly binaryKey: () => Promise<Buffer | undefined>
   readonly uiFolder: string

@@ -4,19 +4,22 @@ import { createGunzip } from 'node:zlib'
 import type { AppAddress } from '../core/app-address.ts'
 import { AppError, fail } from '../core/errors.ts'
 import type { Distribution, Repositories } from '../core/repository.ts'
+import type { Queryable } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Log } from '../lib/log.ts'
 import { printStep, type Starting } from '../record/starting.ts'
+import { answerForGroup } from '../registries/group.ts'
 import type { RegistryAnswer, RegistryProtocol, RegistryRequest, RootRequest } from '../registries/protocol.ts'
 import { readAway } from './body.ts'
 import { problemOf } from './problem.ts'
 import { belowRoot, type BelowRoot } from './registry-address.ts'
 import { sendAnswer } from './registry-answer.ts'
-import { callerOf, countWrite, identify, needReader, type CallerDeps } from './registry-caller.ts'
+import { callerOf, countWrite, identify, mayRead, needReader, type CallerDeps } from './registry-caller.ts'
 
 export interface RegistryMountDeps extends CallerDeps {
   readonly protocols: readonly RegistryProtocol[]
-  readonly repositories: Pick<Repositories, 'find'>
+  readonly db: Queryable
+  readonly repositories: Pick<Repositories, 'find' | 'registries'>
   readonly address: Pick<AppAddress, 'called' | 'console'>
   readonly layout: Pick<Layout, 'blob'>
   readonly starting: Pick<Starting, 'now'>
@@ -105,16 +108,26 @@ async function answerOf(asked: Asked, deps: RegistryMountDeps): Promise<Registry
   if (atRoot !== undefined) return atRoot
   if (below.segments.length === 0) return notHere(ctx)
   const registry = findRegistry(deps, protocol, below.segments)
-  needReader(who, registry, { hidden, closed: await deps.privateTrees() })
+  const closed = await deps.privateTrees()
+  needReader(who, registry, { hidden, closed })
   const request: RegistryRequest = {
     ...plain,
     segments: below.segments.slice(1),
     registry,
+    asked: registry,
     caller: callerOf({ who, ip, hidden }, registry),
     address: `${root}/${registry.codename}`,
     body: body(),
   }
-  const answer = (await protocol.answer(request)) ?? notHere(ctx)
+  const asMember = (member: Distribution): RegistryRequest | undefined =>
+    mayRead(who, member, { hidden, closed })
+      ? { ...request, registry: member, caller: callerOf({ who, ip, hidden }, member) }
+      : undefined
+  const isGroup = registry.registry?.kind === 'group'
+  const found = isGroup
+    ? await answerForGroup(protocol, request, { ...deps, asMember })
+    : await protocol.answer(request)
+  const answer = found ?? notHere(ctx)
   // it reads the lists that publishing asks for, and no package
   const isFile = answer.body?.kind === 'blob' || answer.body?.kind === 'file'
   if (who?.scope?.uploadOnly === true && ctx.method === 'GET' && isFile)

@@ -63,6 +63,17 @@ export function needReader(
   if (hidden.includes(codename) || isOutside) fail('registry_not_found', { name: codename })
 }
 
+/** As `needReader`, for a member of a group. */
+export function mayRead(...of: Parameters<typeof needReader>): boolean {
+  try {
+    needReader(...of)
+    return true
+  } catch (error) {
+    if (isRefusal(error)) return false
+    throw error
+  }
+}
+
 /** @throws not_authenticated, forbidden, outside_scope, outside_distribution */
 function needIntent(who: Principal | undefined, intent: Intent, codename: string | undefined): void {
   if (intent === 'read') return

@@ -36,6 +36,10 @@ export interface RegistryRequest {
   /** The bytes as they come; unpacked where `Content-Encoding` is gzip. */
   readonly body: Readable
   readonly registry: Distribution
+  /** The registry that the address names: of a member that answers for a group, the group. */
+  readonly asked: Distribution
+  /** Of a group, where an address is about no name: the members that the caller may read, in their order. */
+  readonly members?: readonly Distribution[]
   readonly caller: Caller
   /** The registry's address as the client called it, without a slash at the end: `https://host/npm/ours`. */
   readonly address: string
@@ -47,7 +51,7 @@ export interface RegistryRequest {
 }
 
 /** A request below the root of a protocol that names no registry; `address` is that of the root. */
-export type RootRequest = Omit<RegistryRequest, 'registry'>
+export type RootRequest = Omit<RegistryRequest, 'registry' | 'asked' | 'members'>
 
 /** The bytes of an answer; a file of the pool is sent with ranges, ETag and conditional requests. */
 export type AnswerBody =
@@ -94,6 +98,13 @@ export interface RegistryProtocol {
   challenge(
     request: Pick<RegistryRequest, 'address' | 'segments' | 'method'> & Partial<Pick<RegistryRequest, 'registry'>>,
   ): string
+  /**
+   * The package that an address is about, in the spelling of its rows; undefined where it is about none or several. It
+   * says which member of a group answers.
+   */
+  nameOf(request: Pick<RegistryRequest, 'segments'>): string | undefined
+  /** Whether a request that is neither GET nor HEAD only asks, as `npm audit` does. None of them where it is absent. */
+  isQuestion?(request: Pick<RegistryRequest, 'segments' | 'method'>): boolean
   /** Undefined: no address of this protocol. */
   answer(request: RegistryRequest): Promise<RegistryAnswer | undefined>
   /** Addresses below the root that name no registry, as `/v2/` and `/v2/token`; undefined: none of them. */

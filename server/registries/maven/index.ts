@@ -4,7 +4,7 @@ import type { RegistryDeps } from '../deps.ts'
 import type { RegistryProtocol } from '../protocol.ts'
 import { refuse } from './answers.ts'
 import { createDeploys } from './deploys.ts'
-import { placeOf } from './place.ts'
+import { nameAt, placeOf } from './place.ts'
 import { readFile, readMetadata } from './read.ts'
 import { createSettle } from './settle.ts'
 import { settleJob } from './settle-job.ts'
@@ -18,6 +18,7 @@ export function createMaven(deps: RegistryDeps): RegistryProtocol {
   return {
     format: 'maven',
     root: 'maven',
+    nameOf: ({ segments }) => nameAt(placeOf(segments)),
     jobs: [settleJob(settle.rested)],
     challenge: () => 'Basic realm="Gatehouse", charset="UTF-8"',
     async answer(request) {

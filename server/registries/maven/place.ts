@@ -4,6 +4,7 @@ import {
   buildOf,
   complainOf,
   isSnapshot,
+  nameOf,
   readKind,
   type Coordinates,
   type FileKind,
@@ -93,3 +94,14 @@ export function versionOf(segments: readonly string[]): Coordinates | undefined 
 /** The address of a file below its registry. */
 export const pathOf = ({ group, artifact, version, filename }: Omit<FilePlace, 'kind' | keyof FileKind>): string =>
   `${group.replaceAll('.', '/')}/${artifact}/${baseOf(version)}/${filename}`
+
+/**
+ * The name that an address is about: `group:artifact`. A list in the folder of a group reads as the one of an artifact,
+ * which only its content tells.
+ */
+export function nameAt(place: Place): string {
+  if (place.kind === 'file') return nameOf(place)
+  const { folder } = place
+  const parts = isSnapshot(folder.at(-1) ?? '') && folder.length > 2 ? folder.slice(0, -1) : folder
+  return `${parts.slice(0, -1).join('.')}:${parts.at(-1) ?? ''}`
+}

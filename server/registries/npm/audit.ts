@@ -69,7 +69,7 @@ function createAsked() {
 /** The findings that the asked versions have, without those that somebody accepted for a version that is here. */
 async function hitsOf(
   { matcher, catalog, clock }: Pick<RegistryDeps, 'matcher' | 'catalog' | 'clock'>,
-  request: Pick<RegistryRequest, 'registry'>,
+  request: Pick<RegistryRequest, 'registry' | 'members'>,
   asked: Asked,
 ): Promise<readonly Hit[]> {
   const packages = [...asked].flatMap(([name, versions]) =>
@@ -78,13 +78,16 @@ async function hitsOf(
   const answers = await matcher.match(request.registry, packages)
   const found = packages.flatMap(({ name, version }, at) => {
     const findings = answers[at] ?? []
-    return findings.length === 0 ? [] : [{ name, version, findings, ref: refOf(request, name, version) }]
+    if (findings.length === 0) return []
+    const refs = (request.members ?? [request.registry]).map(registry => refOf({ registry }, name, version))
+    return [{ name, version, findings, refs }]
   })
-  const known = await catalog.findAll(found.map(({ ref }) => ref))
+  const known = await catalog.findAll(found.flatMap(({ refs }) => refs))
   const now = isoNow(clock)
   const hits = new Map<string, { name: string; finding: Finding; affected: string[] }>()
-  for (const { name, version, findings, ref } of found) {
-    const here = known.get(printRef(ref))
+  for (const { name, version, findings, refs } of found) {
+    // of a group the one that clients get
+    const here = refs.map(ref => known.get(printRef(ref))).find(one => one !== undefined)
     for (const finding of findings) {
       if (here !== undefined && acceptanceOf(here, finding, now) !== undefined) continue
       const key = JSON.stringify([name, finding.id])

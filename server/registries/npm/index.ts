@@ -103,6 +103,15 @@ async function atName(deps: Deps, request: RegistryRequest): Promise<RegistryAns
     : undefined
 }
 
+const ATTESTATIONS = '-/npm/v1/attestations/'
+const isAttestation = (segments: readonly string[]): boolean => segments.join('/').startsWith(ATTESTATIONS)
+/** `@s/n` of `-/npm/v1/attestations/@s/n@1.0.0` */
+const nameOfAttestation = (segments: readonly string[]): string => {
+  const spec = segments.join('/').slice(ATTESTATIONS.length)
+  const at = spec.lastIndexOf('@')
+  return at > 0 ? spec.slice(0, at) : spec
+}
+
 /** What npm, pnpm, yarn and bun speak. Source: npm/registry, docs/REGISTRY-API.md; the clients themselves */
 export function createNpm(base: ProtocolDeps): RegistryProtocol {
   const kept = createKeptDocuments(base)
@@ -117,6 +126,12 @@ export function createNpm(base: ProtocolDeps): RegistryProtocol {
     // npm shows this and not the body, unless the scheme is written as usual: then it advises `npm login`
     challenge: () =>
       'bearer realm="Gatehouse: send an API token from .npmrc. It is made in the console: Users, API tokens"',
+    nameOf: ({ segments }) => {
+      if (segments[0] !== '-') return segments.length === 0 ? undefined : nameIn(segments).name
+      if (segments[1] === 'package') return nameIn(segments.slice(2)).name
+      return isAttestation(segments) ? nameOfAttestation(segments) : undefined
+    },
+    isQuestion: ({ method, segments }) => method === 'POST' && segments.join('/').startsWith('-/npm/v1/security/'),
     answer: request =>
       request.segments[0] === '-'
         ? atDash(deps, request)

@@ -1,4 +1,4 @@
-import { searchServed } from '../../catalog/queries/registry-documents.ts'
+import { searchServed, type FoundRow } from '../../catalog/queries/registry-documents.ts'
 import { isServed } from '../../core/manifest.ts'
 import { splitName, versionIn } from '../../formats/npm/name.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
@@ -81,21 +81,28 @@ const numberIn = (text: string | null, otherwise: number, most: number): number 
   return Math.min(most, value)
 }
 
-/** `npm search`: the newest served version of each name that has all the words. */
+/** `npm search`: the newest served version of each name that has all the words; of a group those of its members. */
 export async function search({ db, clock }: NpmDeps, request: RegistryRequest): Promise<RegistryAnswer> {
   const { registry, caller, query } = request
   const text = (query.get('text') ?? '').slice(0, 200)
-  const rows = await searchServed(db, caller.viewer, {
-    format: registry.format,
-    codename: registry.codename,
+  const [from, size] = [numberIn(query.get('from'), 0, 100_000), numberIn(query.get('size'), 20, MOST_FOUND)]
+  const words = text
+    .split(/\s+/)
     // `keywords:x` and its kind narrow a search elsewhere; here the word counts
-    words: text
-      .split(/\s+/)
-      .map(word => word.replace(/^(?:keywords|scope|author|maintainer):@?/, ''))
-      .filter(Boolean),
-    from: numberIn(query.get('from'), 0, 100_000),
-    most: numberIn(query.get('size'), 20, MOST_FOUND),
-  })
+    .map(word => word.replace(/^(?:keywords|scope|author|maintainer):@?/, ''))
+    .filter(Boolean)
+  const all = new Map<string, FoundRow>()
+  let total = 0
+  const asked = request.members ?? [registry]
+  for (const { codename } of asked) {
+    // of several the first so many of each are enough for a page of all
+    const page = asked.length === 1 ? { from, most: size } : { from: 0, most: from + size }
+    const rows = await searchServed(db, caller.viewer, { format: registry.format, codename, words, ...page })
+    total += rows[0]?.total ?? 0
+    // a name that two have is the first one's
+    for (const row of rows) if (!all.has(row.name)) all.set(row.name, row)
+  }
+  const rows = asked.length === 1 ? [...all.values()] : [...all.values()].slice(from, from + size)
   const objects = rows.map(({ name, version: newest, summary, created_at, homepage, keywords }) => ({
     package: {
       name,
@@ -110,6 +117,6 @@ export async function search({ db, clock }: NpmDeps, request: RegistryRequest): 
     score: { final: 1, detail: { quality: 1, popularity: 1, maintenance: 1 } },
     searchScore: 1,
   }))
-  const headers = isProxy(registry) ? notice(FINDS) : {}
-  return json({ objects, total: rows[0]?.total ?? 0, time: clock.now().toISOString() }, { headers })
+  const headers = asked.every(isProxy) ? notice(FINDS) : {}
+  return json({ objects, total, time: clock.now().toISOString() }, { headers })
 }

@@ -75,14 +75,14 @@ export function createOci(deps: OciDeps): RegistryProtocol {
     const { authorization } = request.headers
     const exchanged = authorization === undefined ? undefined : await tokens.read(authorization)
     if (exchanged === undefined) return
-    const name = `${request.registry.codename}/${route.name}`
+    const name = `${request.asked.codename}/${route.name}`
     const action = actionOf(request.method, route)
     if (exchanged.grants.some(one => one.name === name && one.actions.includes(action))) return
     // with a credential behind it and no right to it, another token would not help
     if (exchanged.authorization !== undefined)
       request.caller.need({ pull: 'read', push: 'write', delete: 'manage' }[action] as 'read')
     refuseAs(401, 'UNAUTHORIZED', `The token is not for ${action} of ${name}. Ask for another one.`, {
-      'WWW-Authenticate': challengeOf(request, 'insufficient_scope'),
+      'WWW-Authenticate': challengeOf({ ...request, registry: request.asked }, 'insufficient_scope'),
     })
   }
 
@@ -136,6 +136,7 @@ export function createOci(deps: OciDeps): RegistryProtocol {
       return exchanged && (exchanged.authorization ?? 'anonymous')
     },
     challenge: request => challengeOf(request),
+    nameOf: ({ segments }) => nameIn(segments),
     answer: request => explained(request, () => route(request)),
     atRoot: request => explained(request, () => atRoot(request)),
     refuse: refusalAnswer,

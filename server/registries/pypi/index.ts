@@ -64,16 +64,23 @@ export function createPypi(deps: ProtocolDeps): RegistryProtocol {
     return (await listNames(db, caller.viewer, registry, { after, most: NAMES_AT_ONCE })).map(({ name }) => name)
   }
 
-  async function names(request: RegistryRequest): Promise<RegistryAnswer> {
-    const form = chooseForm(request.headers.accept)
-    if (form === undefined) return notAcceptable()
+  async function allNames(request: RegistryRequest): Promise<readonly string[]> {
     const all: string[] = []
     for (let after = ''; ;) {
       const page = await namesBehind(request, after)
       all.push(...page)
-      if (page.length < NAMES_AT_ONCE) break
+      if (page.length < NAMES_AT_ONCE) return all
       after = all.at(-1) ?? ''
     }
+  }
+
+  async function names(request: RegistryRequest): Promise<RegistryAnswer> {
+    const form = chooseForm(request.headers.accept)
+    if (form === undefined) return notAcceptable()
+    const all: string[] = []
+    for (const registry of request.members ?? [request.registry])
+      all.push(...(await allNames({ ...request, registry })))
+    if (request.members !== undefined) return documentOf(namesPage([...new Set(all)].sort(), form))
     return documentOf(namesPage(all, form))
   }
 
@@ -192,6 +199,7 @@ export function createPypi(deps: ProtocolDeps): RegistryProtocol {
     format: pypi.id,
     root: pypiClient.root,
     challenge: () => 'Basic realm="Gatehouse", charset="UTF-8"',
+    nameOf: ({ segments: [, name] }) => (name === undefined ? undefined : normalName(name)),
     async answer(request) {
       const { method, segments } = request
       if (method === 'GET' || method === 'HEAD') return read(request)

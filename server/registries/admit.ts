@@ -1,4 +1,4 @@
-import type { Changed } from '../catalog/change.ts'
+import type { Actor, Changed } from '../catalog/change.ts'
 import { fail } from '../core/errors.ts'
 import type { Distribution } from '../core/repository.ts'
 import type { SpooledFile } from '../files/spool.ts'
@@ -14,10 +14,13 @@ export interface Publication extends Pick<Applicant, 'expectedSha256' | 'heldFor
   readonly file: SpooledFile
   readonly format: Format
   readonly registry: Distribution
-  readonly caller: Caller
+  readonly actor: Actor
   /** `catalog.change` by default. */
   readonly door?: Door
 }
+
+/** Who acts, for the audit. */
+export const actorOf = ({ who, ip }: Pick<Caller, 'who' | 'ip'>): Actor => ({ name: who?.name ?? 'anonymous', ip })
 
 /** Whether its versions are what people publish here, and so theirs to change. @throws registry_takes_no_uploads */
 export function needOwn({ codename, registry }: Pick<Distribution, 'codename' | 'registry'>): void {
@@ -51,12 +54,12 @@ export function tellAdmitted(
 
 /**
  * Takes what arrived whole through the gate, whether or not its sender still listens, counts it and tells the
- * dashboard. Owns the file. The caller has asked `caller.need('write')`.
+ * dashboard. Owns the file. Whoever calls it has asked `caller.need('write')`.
  * @throws registry_takes_no_uploads, distribution_retired, and what `Gate.admit` throws
  */
 export async function admitVersion(
   { gate, metrics, events, clock }: Pick<RegistryDeps, 'gate' | 'metrics' | 'events' | 'clock'>,
-  { file, format, registry, caller, door, ...rest }: Publication,
+  { file, format, registry, actor, door, ...rest }: Publication,
 ): Promise<Changed> {
   try {
     needHosted(registry)
@@ -64,7 +67,6 @@ export async function admitVersion(
     await file.discard()
     throw error
   }
-  const actor = { name: caller.who?.name ?? 'anonymous', ip: caller.ip }
   const applicant: Applicant = { file, format, distribution: registry, from: 'upload', actor, ...rest }
   const changed = await passGate(gate, applicant, new AbortController().signal, door)
   tellAdmitted({ metrics, events, clock }, changed)

@@ -6,3 +6,15 @@ import type { Readable } from 'node:stream'
  */
 export const chunksOf = (body: Readable): AsyncIterable<Buffer> =>
   body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+
+/** A small body, whole; undefined where it has more than so many bytes. */
+export async function readSmall(body: AsyncIterable<Buffer>, mostBytes: number): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > mostBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

@@ -11,7 +11,6 @@ import { orderFiles } from '../../formats/maven/order-files.ts'
 import type { KeyedLock } from '../../lib/keyed-lock.ts'
 import { admitVersion } from '../admit.ts'
 import type { RegistryDeps } from '../deps.ts'
-import type { Caller } from '../protocol.ts'
 import { RESTED_MS, type Deploys } from './deploys.ts'
 import { chooseBuild, isPinned, listRested, type Arrived, type Deploy } from './rows.ts'
 
@@ -116,8 +115,8 @@ export function createSettle(deps: SettleDeps): Settle {
       const inspection = await maven.inspect(file, new AbortController().signal)
       const { name, version: said } = inspection.identity
       mustBe({ ...of, ...parts, version }, { ref: `${name} ${said}`, filename: main.filename })
-      const caller = { who: { name: first.row.sender }, ip: first.row.ip } as Pick<Caller, 'ip'> as Caller
-      return await admitVersion(deps, { file, format: maven, registry, caller, read: { inspection } })
+      const actor = { name: first.row.sender, ip: first.row.ip }
+      return await admitVersion(deps, { file, format: maven, registry, actor, read: { inspection } })
     } finally {
       await file.discard()
     }

@@ -1,11 +1,11 @@
-import type { Readable } from 'node:stream'
 import { listVersionRows } from '../../catalog/queries/maven.ts'
 import { fail } from '../../core/errors.ts'
 import { isServed, type Manifest } from '../../core/manifest.ts'
 import { buildOf, isSnapshot, nameOf } from '../../formats/maven/coordinates.ts'
 import { decodeXml, MAX_POM_BYTES, readLeaves } from '../../formats/maven/pom.ts'
 import { Malformed, printBytes } from '../../lib/limited.ts'
-import { needHosted } from '../admit.ts'
+import { actorOf, needHosted } from '../admit.ts'
+import { chunksOf, readSmall } from '../body.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { created, held } from './answers.ts'
 import type { Sender } from './deploys.ts'
@@ -22,22 +22,6 @@ export interface WriteDeps extends SettleDeps {
 const MAX_METADATA_BYTES = 2 * 2 ** 20
 const MAX_CHECKSUM_BYTES = 4 * 1024
 const LENGTHS: Readonly<Record<Algorithm, number>> = { md5: 32, sha1: 40, sha256: 64, sha512: 128 }
-
-/** What is left of it can still be read: the answer reaches many clients only when they have sent everything. */
-const chunksOf = (body: Readable): AsyncIterable<Buffer> =>
-  body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
-
-/** A small body, whole; undefined where it is longer. */
-async function readSmall(body: Readable, most: number): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of chunksOf(body)) {
-    size += chunk.length
-    if (size > most) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
 
 const deployOf = ({ registry: { codename } }: RegistryRequest, place: FilePlace): Deploy => ({
   codename,
@@ -84,7 +68,7 @@ async function putFile(deps: WriteDeps, request: RegistryRequest, place: FilePla
 /** @throws maven_checksum_form */
 async function readDigest({ body }: RegistryRequest, { filename, checksum = 'sha1' }: FilePlace): Promise<string> {
   const length = LENGTHS[checksum]
-  const sent = (await readSmall(body, MAX_CHECKSUM_BYTES))?.toString('latin1') ?? ''
+  const sent = (await readSmall(chunksOf(body), MAX_CHECKSUM_BYTES))?.toString('latin1') ?? ''
   // some tools write the name of the file behind it, or before
   const found = new RegExp(`(?:^|[\\s=(])([0-9a-fA-F]{${length}})(?=[\\s)]|$)`).exec(sent.trim())?.[1]
   return found?.toLowerCase() ?? fail('maven_checksum_form', { file: `${filename}.${checksum}`, length })
@@ -118,7 +102,7 @@ interface Said {
 /** What a client's own list says. @throws maven_metadata */
 async function readSaid({ body, segments }: RegistryRequest): Promise<Said> {
   const file = segments.join('/').slice(-200)
-  const bytes = await readSmall(body, MAX_METADATA_BYTES)
+  const bytes = await readSmall(chunksOf(body), MAX_METADATA_BYTES)
   if (bytes === undefined)
     return fail('maven_metadata', { file, why: `it is larger than ${printBytes(MAX_METADATA_BYTES)}` })
   const said: { group?: string; artifact?: string; versions: string[] } = { versions: [] }
@@ -218,11 +202,10 @@ export async function remove(deps: WriteDeps, request: RegistryRequest): Promise
     if (segments.length > 3 && file.startsWith(`${artifact}-`)) fail('maven_deletes_whole', { path })
     fail('maven_no_version', { path, registry: codename })
   }
-  const actor = { name: caller.who?.name ?? '', ip: caller.ip }
   for (const { version } of rows)
     await deps.catalog.change(
       { kind: 'delete', ref: { format: 'maven', codename, name, version, arch: 'any' }, why: '' },
-      actor,
+      actorOf(caller),
     )
   return { status: 204 }
 }

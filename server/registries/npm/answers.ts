@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import { asciiLine, whyHeld, type Held } from '../held.ts'
 import type { RegistryAnswer } from '../protocol.ts'
 
@@ -34,10 +33,3 @@ export const noPackage = (name: string, registry: string): RegistryAnswer =>
 
 export const noVersion = (name: string, version: string, registry: string): RegistryAnswer =>
   refused(404, `There is no version or tag ${version.slice(0, 256)} of ${name} in the registry ${registry}.`)
-
-/**
- * The chunks of a body. It stays open where its reader ends early: the answer that says why could not reach a client
- * whose connection is gone.
- */
-export const chunksOf = (body: Readable): AsyncIterable<Buffer> =>
-  body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>

@@ -9,9 +9,10 @@ import { parseJsonObject } from '../../lib/json-file.ts'
 import { Malformed, malformed, printBytes } from '../../lib/limited.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { EngineUnavailable } from '../../scanners/scanner.ts'
+import { chunksOf, readSmall } from '../body.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
-import { chunksOf, json, refused } from './answers.ts'
+import { json, refused } from './answers.ts'
 import { refOf } from './refs.ts'
 
 const MOST_BYTES = 16 * 2 ** 20
@@ -40,14 +41,8 @@ interface Hit {
 
 /** @throws Malformed */
 async function readBody({ body }: Pick<RegistryRequest, 'body'>): Promise<Fields> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of chunksOf(body)) {
-    size += chunk.length
-    if (size > MOST_BYTES) malformed(`it has more than ${printBytes(MOST_BYTES)}`)
-    chunks.push(chunk)
-  }
-  return parseJsonObject(Buffer.concat(chunks).toString())
+  const bytes = await readSmall(chunksOf(body), MOST_BYTES)
+  return parseJsonObject((bytes ?? malformed(`it has more than ${printBytes(MOST_BYTES)}`)).toString())
 }
 
 function createAsked() {

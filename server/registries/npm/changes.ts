@@ -2,11 +2,12 @@ import { fail, isRefusal } from '../../core/errors.ts'
 import { isServed } from '../../core/manifest.ts'
 import type { NpmFacts } from '../../formats/npm/facts.ts'
 import { plainText } from '../../formats/npm/package-json.ts'
+import { actorOf } from '../admit.ts'
+import { chunksOf, readSmall } from '../body.ts'
 import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
-import { chunksOf, json, noPackage, noVersion, refused } from './answers.ts'
+import { json, noPackage, noVersion, refused } from './answers.ts'
 import type { NameRows, NpmDeps } from './packument.ts'
-import { actorOf } from './publish.ts'
 import type { Received } from './received.ts'
 import { packageOf, refOf } from './refs.ts'
 import { complainTag, LATEST } from './tags.ts'
@@ -56,7 +57,7 @@ export async function deprecate(
           }
         },
       },
-      actorOf(request),
+      actorOf(request.caller),
     )
   }
   return json(DONE)
@@ -95,22 +96,20 @@ export async function unpublish(
   const versions = known.rows.map(row => row.version).filter(one => version === undefined || one === version)
   if (version !== undefined && versions.length === 0) return noVersion(name, version, codename)
   for (const one of versions)
-    await catalog.change({ kind: 'delete', ref: refOf(request, name, one), why: 'npm unpublish' }, actorOf(request))
+    await catalog.change(
+      { kind: 'delete', ref: refOf(request, name, one), why: 'npm unpublish' },
+      actorOf(request.caller),
+    )
   return json(DONE)
 }
 
 /** The text of a small JSON body. @throws bad_request */
 async function readText({ body }: Pick<RegistryRequest, 'body'>): Promise<string> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of chunksOf(body)) {
-    size += chunk.length
-    if (size > MOST_TAG_BYTES)
-      fail('bad_request', { said: 'The body is a version as a JSON text, and this is longer.' })
-    chunks.push(chunk)
-  }
+  const bytes = await readSmall(chunksOf(body), MOST_TAG_BYTES)
+  if (bytes === undefined)
+    return fail('bad_request', { said: 'The body is a version as a JSON text, and this is longer.' })
   try {
-    const value: unknown = JSON.parse(Buffer.concat(chunks).toString())
+    const value: unknown = JSON.parse(bytes.toString())
     if (typeof value === 'string') return value
   } catch {
     // refused below as everything else that is no text
@@ -140,7 +139,7 @@ export async function changeTag(
         409,
         `${name}@${version} is not served, so no tag may name it. ${whyHeld(row.held, console).sentence}`,
       )
-    await catalog.change({ kind: 'tag', of, tag, version }, actorOf(request))
+    await catalog.change({ kind: 'tag', of, tag, version }, actorOf(request.caller))
     return json(DONE, { status: 201 })
   }
   if (method !== 'DELETE') return undefined
@@ -149,7 +148,7 @@ export async function changeTag(
   if (!known.tags.has(tag))
     return refused(404, `There is no tag ${tag.slice(0, 100)} of ${name} in the registry ${registry.codename}.`)
   await forgetWanted(catalog, request, { name, tag, known })
-  await catalog.change({ kind: 'tag', of, tag }, actorOf(request)).catch(ignoreMissing)
+  await catalog.change({ kind: 'tag', of, tag }, actorOf(request.caller)).catch(ignoreMissing)
   return json(DONE)
 }
 
@@ -176,7 +175,7 @@ async function forgetWanted(
           return { after: { ...before, facts: { ...facts, wantedTags }, changed_at: now } }
         },
       },
-      actorOf(request),
+      actorOf(request.caller),
     )
   }
 }

@@ -8,6 +8,7 @@ import { complainName, tarballName, versionIn } from '../../formats/npm/name.ts'
 import type { Fields } from '../../lib/fields.ts'
 import { Malformed } from '../../lib/limited.ts'
 import type { RemoteRow } from '../../catalog/queries/remote-versions.ts'
+import { actorOf } from '../admit.ts'
 import { whyHeld, whyHidden, type Held } from '../held.ts'
 import type { ProtocolDeps } from '../protocol-deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
@@ -15,7 +16,6 @@ import { nextRipe, staleHeaders, visibleOf, type RemoteName } from '../remote/re
 import { heldBack, noPackage, noVersion, withheld } from './answers.ts'
 import { printDocument, printPiece, type KeptDocuments, type Parts, type Piece } from './join.ts'
 import { revisionOf, type Asked, type Documents } from './packument.ts'
-import { actorOf } from './publish.ts'
 import { refOf } from './refs.ts'
 import type { RemoteNpmAbout, RemoteNpmFacts } from './remote.ts'
 import { LATEST } from './tags.ts'
@@ -194,7 +194,7 @@ export async function remoteTarball(
     (await remote.bring(
       registry,
       { ref, files: [row.file], heldFor: came => differenceOf(came, row) },
-      { actor: actorOf(request), patienceMs: PATIENCE_MS },
+      { actor: actorOf(request.caller), patienceMs: PATIENCE_MS },
     ))
   if (!isServed(manifest.state)) return heldBack(manifest, console)
   const { sha256, size } = manifest.files[0].blob

@@ -1,4 +1,4 @@
-import type { Actor, Changed } from '../../catalog/change.ts'
+import type { Changed } from '../../catalog/change.ts'
 import { readDocumentMark } from '../../catalog/queries/registry-documents.ts'
 import { fail } from '../../core/errors.ts'
 import type { Manifest } from '../../core/manifest.ts'
@@ -10,7 +10,7 @@ import { complainNewName, tarballName } from '../../formats/npm/name.ts'
 import { cleanVersion } from '../../formats/npm/version.ts'
 import { fieldsOf, type Fields } from '../../lib/fields.ts'
 import { Malformed, quote } from '../../lib/limited.ts'
-import { admitVersion } from '../admit.ts'
+import { actorOf, admitVersion } from '../admit.ts'
 import type { RegistryDeps } from '../deps.ts'
 import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
@@ -22,12 +22,6 @@ import { complainTag, LATEST } from './tags.ts'
 const ALGORITHMS = ['sha512', 'sha256', 'sha1'] as const
 
 const refuse = (said: string): never => fail('bad_request', { said })
-
-/** Who publishes, for the audit. */
-export const actorOf = ({ caller }: Pick<RegistryRequest, 'caller'>): Actor => ({
-  name: caller.who?.name ?? 'anonymous',
-  ip: caller.ip,
-})
 
 /** One version, as a document asks for it. */
 interface Wanted {
@@ -164,7 +158,7 @@ export async function publish(
     file: beside.length === 0 ? named : together(named, beside),
     format: npm,
     registry,
-    caller,
+    actor: actorOf(caller),
     door: (change, actor) => {
       const { manifest } = change
       needRef(manifest, { name, version })
@@ -178,6 +172,6 @@ export async function publish(
   })
   needRef(changed.manifest, { name, version })
   if (changed.outcome === 'created' && changed.manifest.state === 'published')
-    for (const tag of tags) await deps.catalog.change({ kind: 'tag', of, tag, version }, actorOf(request))
+    for (const tag of tags) await deps.catalog.change({ kind: 'tag', of, tag, version }, actorOf(caller))
   return told(changed, console)
 }

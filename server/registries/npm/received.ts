@@ -3,9 +3,9 @@ import { fail } from '../../core/errors.ts'
 import type { SpooledFile } from '../../files/spool.ts'
 import { fieldsOf, type Fields } from '../../lib/fields.ts'
 import { Malformed, malformed, printBytes } from '../../lib/limited.ts'
+import { chunksOf } from '../body.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RegistryRequest } from '../protocol.ts'
-import { chunksOf } from './answers.ts'
 import { scanDocument, type Wanted } from './scan.ts'
 
 /** What a document may have beside its attachment, in bytes: it is read as it comes, and little of it is kept. */

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream'
 import { readTag } from '../../catalog/queries/tags.ts'
-import type { Actor } from '../../catalog/change.ts'
 import type { Blob, PackageName } from '../../core/identity.ts'
 import { isServed, type Manifest } from '../../core/manifest.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
@@ -10,8 +9,8 @@ import type { OciFacts } from '../../formats/oci/facts.ts'
 import { oci } from '../../formats/oci/index.ts'
 import { digestBytes } from '../../lib/digest.ts'
 import { Malformed } from '../../lib/limited.ts'
-import { admitVersion, needHosted } from '../admit.ts'
-import { chunksOf } from '../body.ts'
+import { actorOf, admitVersion, needHosted } from '../admit.ts'
+import { chunksOf, readSmall } from '../body.ts'
 import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { headerText, placeOf, plain, refuseAs, refuseName, VERSION } from './answers.ts'
@@ -31,7 +30,6 @@ import type { WaitingTags } from './waiting-tags.ts'
 export const factsOf = ({ facts }: Pick<Manifest, 'facts'>): OciFacts => facts as OciFacts
 export const nameOf = ({ codename, name }: Repository): PackageName => ({ format: 'oci', codename, name })
 const isDigest = (reference: string): boolean => reference.includes(':')
-const actorOf = ({ caller }: RegistryRequest): Actor => ({ name: caller.who?.name ?? 'anonymous', ip: caller.ip })
 
 /** Why clients do not get it, with the page where it is decided. */
 const sentenceOf = (manifest: Manifest, { console }: Pick<RegistryRequest, 'console'>): string =>
@@ -39,14 +37,8 @@ const sentenceOf = (manifest: Manifest, { console }: Pick<RegistryRequest, 'cons
 
 /** The whole body. @throws OciRefusal SIZE_INVALID */
 async function bytesOf({ body }: RegistryRequest): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of chunksOf(body)) {
-    size += chunk.length
-    if (size > MAX_DOCUMENT) refuseAs(413, 'SIZE_INVALID', 'The manifest is larger than 4 MiB, the most that is taken.')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+  const bytes = await readSmall(chunksOf(body), MAX_DOCUMENT)
+  return bytes ?? refuseAs(413, 'SIZE_INVALID', 'The manifest is larger than 4 MiB, the most that is taken.')
 }
 
 /** What the bytes are; the header must not say otherwise: clients go by it. @throws OciRefusal MANIFEST_INVALID */
@@ -193,7 +185,13 @@ export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
     const blobs = await blobsOf(repository, document)
     const held = await heldFor(repository, document)
     const file = await gather({ bytes, name: repository.name, signal }, blobs)
-    const publication = { file, format: oci, registry, caller, ...(held === undefined ? {} : { heldFor: held }) }
+    const publication = {
+      file,
+      format: oci,
+      registry,
+      actor: actorOf(caller),
+      ...(held === undefined ? {} : { heldFor: held }),
+    }
     const { manifest } = await admitVersion(deps, publication)
     return manifest
   }
@@ -209,7 +207,7 @@ export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
     const manifest =
       (await findByDigest(db, repository, `sha256:${sha256}`)) ?? (await admit(request, repository, bytes))
     const tag = isDigest(reference) ? undefined : reference
-    if (tag !== undefined) await waiting.name(repository, { tag, manifest }, actorOf(request))
+    if (tag !== undefined) await waiting.name(repository, { tag, manifest }, actorOf(request.caller))
     const { subject } = factsOf(manifest)
     return plain(201, {
       'Location': placeOf(request, repository.name, 'manifests', digest),
@@ -222,7 +220,7 @@ export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
 
   async function remove(request: RegistryRequest, repository: Repository, reference: string): Promise<RegistryAnswer> {
     request.caller.need('manage')
-    const actor = actorOf(request)
+    const actor = actorOf(request.caller)
     if (!isDigest(reference)) {
       const of = nameOf(repository)
       const waits = await waiting.settle(repository)

@@ -3,6 +3,8 @@ import { isServed, type Manifest } from '../../core/manifest.ts'
 import { fail } from '../../core/errors.ts'
 import { listRemoteNames, saveDocument, type RemoteRow } from '../../catalog/queries/remote-versions.ts'
 import { printBytes } from '../../lib/limited.ts'
+import { actorOf } from '../admit.ts'
+import { readSmall } from '../body.ts'
 import { whyHeld, whyHidden } from '../held.ts'
 import type { ProtocolDeps } from '../protocol-deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
@@ -87,8 +89,7 @@ export function createPypiProxy({
     const ref = { format: registry.format, codename: registry.codename, name, version, arch }
     const here = await catalog.findKnown(ref)
     if (here !== undefined) return here
-    const actor = { name: caller.who?.name ?? 'anonymous', ip: caller.ip }
-    return remote.bring(registry, { ref, files: [file] }, { actor, patienceMs: PATIENCE_MS })
+    return remote.bring(registry, { ref, files: [file] }, { actor: actorOf(caller), patienceMs: PATIENCE_MS })
   }
 
   /** METADATA of a wheel whose bytes are not here: clients resolve from it and fetch only what they install. */
@@ -120,14 +121,8 @@ export function createPypiProxy({
       answer.discard()
       return refuse(`it answered ${answer.status}`)
     }
-    const chunks: Buffer[] = []
-    let size = 0
-    for await (const chunk of answer.body) {
-      size += chunk.length
-      if (size > MOST_METADATA) refuse(`it has more than ${printBytes(MOST_METADATA)}`)
-      chunks.push(chunk)
-    }
-    const bytes = Buffer.concat(chunks)
+    const bytes =
+      (await readSmall(answer.body, MOST_METADATA)) ?? refuse(`it has more than ${printBytes(MOST_METADATA)}`)
     const is = createHash('sha256').update(bytes).digest('hex')
     if (said !== undefined && said !== is) refuse(`its SHA-256 is ${is}, its index says ${said}`)
     const document = bytes.toString('utf8')

@@ -8,7 +8,7 @@ import { together, type SpooledFile } from '../../files/spool.ts'
 import { pypi } from '../../formats/pypi/index.ts'
 import { normalName, normalVersion, readFileName } from '../../formats/pypi/names.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
-import { admitVersion, needHosted, type Publication } from '../admit.ts'
+import { actorOf, admitVersion, needHosted, type Publication } from '../admit.ts'
 import type { RegistryDeps } from '../deps.ts'
 import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
@@ -111,7 +111,7 @@ export function createUpload(deps: RegistryDeps): (request: RegistryRequest) => 
         file,
         format: pypi,
         registry,
-        caller,
+        actor: actorOf(caller),
         ...said,
         ...(held === undefined ? {} : { heldFor: `${held.files[0].path} of the same version is not out either.` }),
       })

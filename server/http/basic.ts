@@ -1,6 +1,3 @@
-/** The header that asks a client for HTTP Basic credentials. Source: RFC 7617, 2. */
-export const BASIC_CHALLENGE = 'Basic realm="Gatehouse", charset="UTF-8"'
-
 /**
  * What package managers and dput send: the token is the password, and the name is not looked at. A bearer credential
  * stays as it is; undefined for anything else. Source: RFC 7617, 2.

@@ -1,6 +1,7 @@
 import { Kind, Type, type TObject, type TSchema } from '@sinclair/typebox'
 import type { BoundRoute, Row } from '../core/contract.ts'
 import { ERRORS, type ErrorCode } from '../core/errors.ts'
+import { escapeHtml } from '../lib/html.ts'
 import { API_PREFIX } from './routes.ts'
 
 type Json = Record<string, unknown>
@@ -170,16 +171,13 @@ export function createOpenApi(routes: readonly BoundRoute[], version: string): J
   }
 }
 
-const escape = (text: string): string =>
-  text.replace(/[&<>"]/g, char => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[char] ?? char)
-
 /** A page of all routes, without scripts, styles or foreign assets. */
 export function createDocsPage(routes: readonly BoundRoute[]): string {
   const rows = [...routes]
     .sort((a, b) => ((a.key.split(' ')[1] ?? '') < (b.key.split(' ')[1] ?? '') ? -1 : 1))
     .map(({ key, row }) => {
       const [method = '', path = ''] = key.split(' ')
-      return `<tr><td><code>${method}</code></td><td><code>${escape(row.root === true ? path : API_PREFIX + path)}</code></td><td>${row.access}</td><td>${escape(row.summary)}</td></tr>`
+      return `<tr><td><code>${method}</code></td><td><code>${escapeHtml(row.root === true ? path : API_PREFIX + path)}</code></td><td>${row.access}</td><td>${escapeHtml(row.summary)}</td></tr>`
     })
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Gatehouse API</title><h1>Gatehouse API</h1>
 <p>The same as <a href="/openapi.json">OpenAPI 3.1</a>.</p><table><thead><tr><th>Method</th><th>Path</th><th>Access</th><th>What it does</th></tr></thead><tbody>${rows.join('\n')}</tbody></table></html>\n`

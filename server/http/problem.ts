@@ -1,7 +1,7 @@
 import type { Context, Next } from 'koa'
+import { BASIC_CHALLENGE } from '../core/basic-challenge.ts'
 import { AppError, ERRORS, type ErrorCode } from '../core/errors.ts'
 import { DatabaseUnavailable } from '../db/database-unavailable.ts'
-import { BASIC_CHALLENGE } from './basic.ts'
 import { readAway } from './body.ts'
 import { machineFaultOf } from '../lib/machine-faults.ts'
 import type { Log } from '../lib/log.ts'

@@ -1,6 +1,6 @@
+import { BASIC_CHALLENGE } from '../core/basic-challenge.ts'
 import type { Context } from 'koa'
 import type { Admission } from './tree-guard.ts'
-import { BASIC_CHALLENGE } from './basic.ts'
 
 /** Where a proxy asks that serves trees from disk itself. It keeps the address from its own callers. */
 export const ADMISSION_PATH = '/internal/tree'

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { SEVERITIES } from '../../core/findings.ts'
+import { escapeHtml } from '../../lib/html.ts'
 import type { DecisionRow } from '../../review/history.ts'
 import type { SecurityReport } from './report.ts'
 
@@ -17,7 +18,7 @@ tr { break-inside: avoid } thead { display: table-header-group } h2 { break-afte
 /** The page's own policy: its one style and nothing else, no script, no image, no frame. */
 export const REPORT_CSP = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
-const escape = (text: string | number): string => String(text).replace(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`)
+const escape = (text: string | number): string => escapeHtml(String(text))
 const day = (iso: string | null): string => (iso === null ? '–' : iso.slice(0, 10))
 const minute = (iso: string): string => `${iso.slice(0, 16).replace('T', ' ')} UTC`
 

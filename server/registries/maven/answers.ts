@@ -1,17 +1,10 @@
 import type { Manifest } from '../../core/manifest.ts'
-import { asciiLine, cutLine, whyHeld } from '../held.ts'
+import { whyHeld } from '../held.ts'
+import { plain } from '../plain.ts'
 import type { Refusal, RegistryAnswer, RegistryRequest } from '../protocol.ts'
 
-const TEXT = 'text/plain; charset=utf-8'
-
 /** What Maven, Gradle and sbt show is the text after the status; the body is for people who look. */
-export const refuse = ({ status, detail }: Refusal): RegistryAnswer => ({
-  status,
-  reason: cutLine(asciiLine(detail)),
-  type: TEXT,
-  headers: { 'Cache-Control': 'no-store' },
-  body: { kind: 'bytes', bytes: `${detail}\n` },
-})
+export const refuse = ({ status, detail }: Refusal): RegistryAnswer => plain(status, detail)
 
 /**
  * A version that is not served. Never 404: a client would go on to the next repository and fetch the name from there.
@@ -21,14 +14,8 @@ export function held(
   { console, method }: Pick<RegistryRequest, 'console' | 'method'>,
 ): RegistryAnswer {
   const { short, sentence } = whyHeld(manifest, console)
-  return {
-    // a deploy was understood and nobody lacks a right: mvn says "transfer failed" and the reason
-    status: method === 'PUT' ? 422 : 403,
-    reason: short,
-    type: TEXT,
-    headers: { 'Cache-Control': 'no-store' },
-    body: { kind: 'bytes', bytes: `${sentence}\n` },
-  }
+  // a deploy was understood and nobody lacks a right: mvn says "transfer failed" and the reason
+  return plain(method === 'PUT' ? 422 : 403, sentence, short)
 }
 
 export const created: RegistryAnswer = { status: 201 }
@@ -49,7 +36,7 @@ export const typeOf = (extension: string): string =>
 
 export const text = (bytes: string): RegistryAnswer => ({
   status: 200,
-  type: TEXT,
+  type: 'text/plain; charset=utf-8',
   headers: { 'Cache-Control': 'no-cache' },
   body: { kind: 'bytes', bytes },
 })

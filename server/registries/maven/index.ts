@@ -1,3 +1,4 @@
+import { BASIC_CHALLENGE } from '../../core/basic-challenge.ts'
 import { fail } from '../../core/errors.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import type { RegistryDeps } from '../deps.ts'
@@ -20,7 +21,7 @@ export function createMaven(deps: RegistryDeps): RegistryProtocol {
     root: 'maven',
     nameOf: ({ segments }) => nameAt(placeOf(segments)),
     jobs: [settleJob(settle.rested)],
-    challenge: () => 'Basic realm="Gatehouse", charset="UTF-8"',
+    challenge: () => BASIC_CHALLENGE,
     async answer(request) {
       const { method, segments } = request
       if (segments.length === 0) return undefined

@@ -1,6 +1,5 @@
 import { fail } from '../../core/errors.ts'
 import {
-  baseOf,
   buildOf,
   complainOf,
   isSnapshot,
@@ -90,10 +89,6 @@ export function versionOf(segments: readonly string[]): Coordinates | undefined 
   if (version === undefined || artifact === undefined || groups.length === 0) return undefined
   return { group: groups.toReversed().join('.'), artifact, version }
 }
-
-/** The address of a file below its registry. */
-export const pathOf = ({ group, artifact, version, filename }: Omit<FilePlace, 'kind' | keyof FileKind>): string =>
-  `${group.replaceAll('.', '/')}/${artifact}/${baseOf(version)}/${filename}`
 
 /**
  * The name that an address is about: `group:artifact`. A list in the folder of a group reads as the one of an artifact,

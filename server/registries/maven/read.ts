@@ -1,24 +1,16 @@
 import { createHash } from 'node:crypto'
 import { listBuildFiles, listPlugins, listVersionRows } from '../../catalog/queries/maven.ts'
 import { fail } from '../../core/errors.ts'
-import type { Codename } from '../../core/identity.ts'
 import { isServed, type Manifest, type PackageFile } from '../../core/manifest.ts'
 import { baseOf, fileName, isSnapshot, nameOf } from '../../formats/maven/coordinates.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import { refOf } from '../refs.ts'
 import { held, text, typeOf } from './answers.ts'
 import { printBuilds, printListing } from './metadata.ts'
 import { type FilePlace, type MetadataPlace } from './place.ts'
 
 export type ReadDeps = Pick<RegistryDeps, 'db' | 'catalog'>
-
-const refOf = (codename: Codename, name: string, version: string) => ({
-  format: 'maven',
-  codename,
-  name,
-  version,
-  arch: 'any',
-})
 
 /** @throws maven_no_version */
 const notHere = ({ registry, segments }: RegistryRequest): never =>
@@ -27,16 +19,17 @@ const notHere = ({ registry, segments }: RegistryRequest): never =>
 /** The version that a file belongs to, in any state; of a snapshot whose name says no build the newest published. */
 export async function findVersion(
   { db, catalog }: ReadDeps,
-  { registry: { codename }, caller: { viewer } }: Pick<RegistryRequest, 'registry' | 'caller'>,
+  { registry, caller: { viewer } }: Pick<RegistryRequest, 'registry' | 'caller'>,
   place: Pick<FilePlace, 'group' | 'artifact' | 'version'>,
 ): Promise<Manifest | undefined> {
+  const { codename } = registry
   const name = nameOf(place)
-  if (!isSnapshot(place.version)) return catalog.findKnown(refOf(codename, name, place.version))
+  if (!isSnapshot(place.version)) return catalog.findKnown(refOf({ registry }, name, place.version))
   const builds = (await listVersionRows(db, viewer, { codename, name })).filter(
     ({ version }) => baseOf(version) === place.version,
   )
   const newest = builds.findLast(({ state }) => isServed(state)) ?? builds.at(-1)
-  return newest === undefined ? undefined : catalog.findKnown(refOf(codename, name, newest.version))
+  return newest === undefined ? undefined : catalog.findKnown(refOf({ registry }, name, newest.version))
 }
 
 /** Its file of that kind, whatever build the address names. */
@@ -77,7 +70,7 @@ async function heldName(
   request: RegistryRequest,
   of: { readonly name: string; readonly version: string },
 ): Promise<RegistryAnswer> {
-  const manifest = await catalog.findKnown(refOf(request.registry.codename, of.name, of.version))
+  const manifest = await catalog.findKnown(refOf(request, of.name, of.version))
   return manifest === undefined || isServed(manifest.state) ? notHere(request) : held(manifest, request)
 }
 

@@ -11,6 +11,7 @@ import { orderFiles } from '../../formats/maven/order-files.ts'
 import type { KeyedLock } from '../../lib/keyed-lock.ts'
 import { admitVersion } from '../admit.ts'
 import type { RegistryDeps } from '../deps.ts'
+import { refOf } from '../refs.ts'
 import { RESTED_MS, type Deploys } from './deploys.ts'
 import { chooseBuild, isPinned, listRested, type Arrived, type Deploy } from './rows.ts'
 
@@ -86,7 +87,7 @@ export function createSettle(deps: SettleDeps): Settle {
       row => row.state === 'published' && row.version !== base && baseOf(row.version) === base,
     )
     for (const old of builds.slice(0, Math.max(0, builds.length - keep))) {
-      const ref = { format: 'maven', codename, name, version: old.version, arch: 'any' }
+      const ref = refOf({ registry }, name, old.version)
       await catalog.change(
         {
           kind: 'delete',

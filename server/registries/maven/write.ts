@@ -7,6 +7,7 @@ import { Malformed, printBytes } from '../../lib/limited.ts'
 import { actorOf, needHosted } from '../admit.ts'
 import { chunksOf, readSmall } from '../body.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import { refOf } from '../refs.ts'
 import { created, held } from './answers.ts'
 import type { Sender } from './deploys.ts'
 import type { Algorithm, FilePlace, MetadataPlace } from './place.ts'
@@ -124,16 +125,17 @@ async function readSaid({ body, segments }: RegistryRequest): Promise<Said> {
 /** The version that a deploy ended with, where nothing of it was on its way: it was here before. */
 async function deployedAgain(
   deps: WriteDeps,
-  { registry: { codename }, caller }: RegistryRequest,
+  { registry, caller }: RegistryRequest,
   name: string,
   said: Said,
 ): Promise<Manifest | undefined> {
   const last = said.versions.at(-1)
   if (last === undefined) return undefined
+  const { codename } = registry
   const rows = await listVersionRows(deps.db, caller.viewer, { codename, name })
   const row = rows.find(({ version }) => version === last)
   if (row === undefined || isServed(row.state)) return undefined
-  return deps.catalog.findKnown({ format: 'maven', codename, name, version: last, arch: 'any' })
+  return deps.catalog.findKnown(refOf({ registry }, name, last))
 }
 
 /**
@@ -203,9 +205,6 @@ export async function remove(deps: WriteDeps, request: RegistryRequest): Promise
     fail('maven_no_version', { path, registry: codename })
   }
   for (const { version } of rows)
-    await deps.catalog.change(
-      { kind: 'delete', ref: { format: 'maven', codename, name, version, arch: 'any' }, why: '' },
-      actorOf(caller),
-    )
+    await deps.catalog.change({ kind: 'delete', ref: refOf(request, name, version), why: '' }, actorOf(caller))
   return { status: 204 }
 }

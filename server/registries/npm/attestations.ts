@@ -3,8 +3,8 @@ import { isServed } from '../../core/manifest.ts'
 import { fieldsOf } from '../../lib/fields.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import { refOf } from '../refs.ts'
 import { json, refused } from './answers.ts'
-import { refOf } from './refs.ts'
 
 /** The type of the statement in a bundle: what kind of provenance it is. */
 function typeOf(bundle: unknown): unknown {

@@ -12,8 +12,8 @@ import { EngineUnavailable } from '../../scanners/scanner.ts'
 import { chunksOf, readSmall } from '../body.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import { refOf } from '../refs.ts'
 import { json, refused } from './answers.ts'
-import { refOf } from './refs.ts'
 
 const MOST_BYTES = 16 * 2 ** 20
 const MOST_ASKED = 50_000

@@ -6,10 +6,10 @@ import { actorOf } from '../admit.ts'
 import { chunksOf, readSmall } from '../body.ts'
 import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import { packageOf, refOf } from '../refs.ts'
 import { json, noPackage, noVersion, refused } from './answers.ts'
 import type { NameRows, NpmDeps } from './packument.ts'
 import type { Received } from './received.ts'
-import { packageOf, refOf } from './refs.ts'
 import { complainTag, LATEST } from './tags.ts'
 
 const MOST_DEPRECATION = 1_000

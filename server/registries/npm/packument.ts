@@ -23,7 +23,7 @@ import {
   type Parts,
   type Piece,
 } from './join.ts'
-import { packageOf } from './refs.ts'
+import { packageOf } from '../refs.ts'
 import { tagsOf } from './tags.ts'
 
 /** Who asks and by which address; the document has both addresses in it. */

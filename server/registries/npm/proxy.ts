@@ -16,7 +16,7 @@ import { nextRipe, staleHeaders, visibleOf, type RemoteName } from '../remote/re
 import { heldBack, noPackage, noVersion, withheld } from './answers.ts'
 import { printDocument, printPiece, type KeptDocuments, type Parts, type Piece } from './join.ts'
 import { revisionOf, type Asked, type Documents } from './packument.ts'
-import { refOf } from './refs.ts'
+import { refOf } from '../refs.ts'
 import type { RemoteNpmAbout, RemoteNpmFacts } from './remote.ts'
 import { LATEST } from './tags.ts'
 

@@ -14,9 +14,9 @@ import { actorOf, admitVersion } from '../admit.ts'
 import type { RegistryDeps } from '../deps.ts'
 import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import { packageOf } from '../refs.ts'
 import { heldBack, json, notice } from './answers.ts'
 import type { Attachment, Received } from './received.ts'
-import { packageOf } from './refs.ts'
 import { complainTag, LATEST } from './tags.ts'
 
 const ALGORITHMS = ['sha512', 'sha256', 'sha1'] as const

@@ -5,7 +5,7 @@ import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { heldBack, json, noPackage, noVersion, notice, withheld } from './answers.ts'
 import { isProxy } from '../remote/remote.ts'
 import type { Documents, NpmDeps } from './packument.ts'
-import { refOf } from './refs.ts'
+import { refOf } from '../refs.ts'
 
 /** The form that leaves out what installing does not need. */
 const SHORT_TYPE = 'application/vnd.npm.install-v1+json'

@@ -1,11 +1,10 @@
 import { fail } from '../../core/errors.ts'
+import { isFields } from '../../lib/fields.ts'
 
 /** What is appended to the name of a file for the attestations that came with it. Source: PEP 740 */
 export const PROVENANCE = '.provenance'
 
 const wrong = (why: string): never => fail('bad_request', { said: `The field attestations ${why}` })
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const MOST = 16
 
@@ -28,7 +27,7 @@ export function provenanceOf(field: string | undefined): Buffer | undefined {
   if (attestations.length > MOST) return wrong(`has more than ${MOST} entries.`)
   for (const one of attestations as unknown[]) {
     const isWhole =
-      isObject(one) && one['version'] === 1 && isObject(one['verification_material']) && isObject(one['envelope'])
+      isFields(one) && one['version'] === 1 && isFields(one['verification_material']) && isFields(one['envelope'])
     if (!isWhole) return wrong('holds something that is no attestation of version 1 (PEP 740).')
   }
   return Buffer.from(

@@ -1,3 +1,4 @@
+import { BASIC_CHALLENGE } from '../../core/basic-challenge.ts'
 import type { Manifest } from '../../core/manifest.ts'
 import { isServed } from '../../core/manifest.ts'
 import { openWindow } from '../../lib/file-window.ts'
@@ -8,6 +9,7 @@ import { openWheel, readInfo } from '../../formats/pypi/wheel.ts'
 import type { ProtocolDeps } from '../protocol-deps.ts'
 import { whyHeld } from '../held.ts'
 import { isProxy, staleHeaders } from '../remote/remote.ts'
+import { plain } from '../plain.ts'
 import type { RegistryAnswer, RegistryProtocol, RegistryRequest } from '../protocol.ts'
 import { listNames, listVersions } from '../versions.ts'
 import { chooseForm } from './accept.ts'
@@ -15,7 +17,6 @@ import { legacyJson } from './legacy-json.ts'
 import { PROVENANCE } from './attestations.ts'
 import { fileOf, projectOf, simpleFileOf } from './project.ts'
 import { createPypiProxy, isManifest } from './proxy.ts'
-import { plain } from './said.ts'
 import { namesPage, projectPage, type SimplePage } from './simple.ts'
 import { createUpload } from './upload.ts'
 
@@ -122,7 +123,7 @@ export function createPypi(deps: ProtocolDeps): RegistryProtocol {
       return plain(404, `There is no file ${filename.slice(0, 120)} of ${name.slice(0, 80)} in this registry.`)
     if (!isServed(manifest.state)) {
       const { sentence, short } = whyHeld(manifest, request.console)
-      return { ...plain(403, sentence), reason: short }
+      return plain(403, sentence, short)
     }
     return send(request, { manifest, filename, segment })
   }
@@ -198,7 +199,7 @@ export function createPypi(deps: ProtocolDeps): RegistryProtocol {
   return {
     format: pypi.id,
     root: pypiClient.root,
-    challenge: () => 'Basic realm="Gatehouse", charset="UTF-8"',
+    challenge: () => BASIC_CHALLENGE,
     nameOf: ({ segments: [, name] }) => (name === undefined ? undefined : normalName(name)),
     async answer(request) {
       const { method, segments } = request
@@ -206,7 +207,7 @@ export function createPypi(deps: ProtocolDeps): RegistryProtocol {
       return method === 'POST' && segments.length === 1 && segments[0] === 'legacy' ? upload(request) : undefined
     },
     refuse({ status, code, detail }) {
-      if (code === 'duplicate_conflict') return { ...plain(409, detail), reason: `File already exists. ${detail}` }
+      if (code === 'duplicate_conflict') return plain(409, detail, `File already exists. ${detail}`)
       return plain(code === 'digest_mismatch' ? 400 : status, detail)
     },
   }

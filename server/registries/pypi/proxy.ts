@@ -7,11 +7,11 @@ import { actorOf } from '../admit.ts'
 import { readSmall } from '../body.ts'
 import { whyHeld, whyHidden } from '../held.ts'
 import type { ProtocolDeps } from '../protocol-deps.ts'
+import { plain } from '../plain.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { visibleOf, type RemoteName, type Visible } from '../remote/remote.ts'
 import { PROVENANCE } from './attestations.ts'
 import type { RemotePypiFacts } from './remote.ts'
-import { plain } from './said.ts'
 import type { SimpleFile, SimpleProject } from './simple.ts'
 
 /** pip gives up after 15 s without a byte, and asks again after a 503. */
@@ -162,10 +162,8 @@ export function createPypiProxy({
         )
       const why = whyNot(one, request, name)
       const mayAsk = one.visible.is === 'hidden' && one.visible.mayAsk
-      const refused = (held: { readonly sentence: string; readonly short: string }): RegistryAnswer => ({
-        ...plain(403, held.sentence),
-        reason: held.short,
-      })
+      const refused = (held: { readonly sentence: string; readonly short: string }): RegistryAnswer =>
+        plain(403, held.sentence, held.short)
       if (why !== undefined && !(mayAsk && segment === filename)) return refused(why)
       if (segment.endsWith(PROVENANCE))
         return plain(404, `Attestations of ${filename} are not passed on by this registry.`)

@@ -1,3 +1,4 @@
+import { escapeHtml } from '../../lib/html.ts'
 import { HTML_TYPE, JSON_TYPE } from './accept.ts'
 import { PROVENANCE } from './attestations.ts'
 
@@ -28,9 +29,6 @@ export interface SimpleProject {
 
 /** Of the interface: 1.1 has sizes and times, 1.3 provenance, 1.4 the state of a project. Source: PEP 700, 740, 792 */
 const API_VERSION = '1.4'
-
-const escape = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 /** The address of a file, from the page of its project. */
 const addressOf = (project: string, { filename }: Pick<SimpleFile, 'filename'>): string =>
@@ -68,8 +66,8 @@ function lineOf(project: string, file: SimpleFile): string {
     ['data-dist-info-metadata', metadata],
     ['data-provenance', file.hasProvenance ? `${url}${PROVENANCE}` : undefined],
   ]
-  const written = attributes.flatMap(([key, value]) => (value === undefined ? [] : [`${key}="${escape(value)}"`]))
-  return `<a ${written.join(' ')}>${escape(file.filename)}</a><br>\n`
+  const written = attributes.flatMap(([key, value]) => (value === undefined ? [] : [`${key}="${escapeHtml(value)}"`]))
+  return `<a ${written.join(' ')}>${escapeHtml(file.filename)}</a><br>\n`
 }
 
 const page = (title: string, body: string): string => `<!DOCTYPE html>
@@ -77,7 +75,7 @@ const page = (title: string, body: string): string => `<!DOCTYPE html>
 <head>
 <meta charset="utf-8">
 <meta name="pypi:repository-version" content="${API_VERSION}">
-<title>${escape(title)}</title>
+<title>${escapeHtml(title)}</title>
 </head>
 <body>
 ${body}</body>

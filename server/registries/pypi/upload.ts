@@ -11,11 +11,11 @@ import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import { actorOf, admitVersion, needHosted, type Publication } from '../admit.ts'
 import type { RegistryDeps } from '../deps.ts'
 import { whyHeld } from '../held.ts'
+import { plain } from '../plain.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { listVersions } from '../versions.ts'
 import { PROVENANCE, provenanceOf } from './attestations.ts'
 import { readUpload, type UploadForm } from './form.ts'
-import { plain } from './said.ts'
 
 const HEX = /^[0-9a-f]+$/
 
@@ -71,7 +71,7 @@ function answerOf(manifest: Manifest, outcome: string, console: string): Registr
   if (isServed(state)) return plain(200, outcome === 'already' ? `${name} was here already.` : `${name} is published.`)
   const { sentence, short } = whyHeld(manifest, console)
   // a client counts 202 as a success; what is refused for good must not look like one
-  return { ...plain(state === 'pending_review' ? 202 : 403, `${name}: ${sentence}`), reason: short }
+  return plain(state === 'pending_review' ? 202 : 403, `${name}: ${sentence}`, short)
 }
 
 /** Receives uploads, one file a request. */

@@ -1,5 +1,5 @@
-import type { PackageName, PackageRef } from '../../core/identity.ts'
-import type { RegistryRequest } from '../protocol.ts'
+import type { PackageName, PackageRef } from '../core/identity.ts'
+import type { RegistryRequest } from './protocol.ts'
 
 /** The package of this name in the registry that is asked. */
 export const packageOf = ({ registry }: Pick<RegistryRequest, 'registry'>, name: string): PackageName => ({
@@ -8,7 +8,7 @@ export const packageOf = ({ registry }: Pick<RegistryRequest, 'registry'>, name:
   name,
 })
 
-/** One version of it. */
+/** One version of it, where a format has one file for all machines. */
 export const refOf = (asked: Pick<RegistryRequest, 'registry'>, name: string, version: string): PackageRef => ({
   ...packageOf(asked, name),
   version,

@@ -46,6 +46,10 @@ export interface Item {
   readonly by?: string
   readonly from?: Manifest['from']
   readonly bytes?: string | Buffer
+  /** Of the first file; as a .deb is called by default. */
+  readonly filename?: string
+  /** What its format keeps of it. */
+  readonly facts?: unknown
   /** Further files of the version: path → bytes. */
   readonly others?: Readonly<Record<string, string>>
   readonly kind?: PackageKind
@@ -87,7 +91,7 @@ function manifestOf(item: Item, [file, ...others]: readonly [SpooledFile, ...Spo
     reports: item.reports ?? [],
     findings,
     ...(severity === undefined ? {} : { worst: severity }),
-    facts: { control: `Package: ${name}\nVersion: ${version}` },
+    facts: item.facts ?? { control: `Package: ${name}\nVersion: ${version}` },
     paths: ['usr/bin/hello'],
     by: item.by ?? 'ada',
     from: item.from ?? 'upload',
@@ -169,7 +173,7 @@ export async function createStock(
     clock,
     published,
     put: async (item = {}) => {
-      const filename = `${item.name ?? 'hello'}_${item.version ?? '1.0'}_${item.arch ?? 'amd64'}.deb`
+      const filename = item.filename ?? `${item.name ?? 'hello'}_${item.version ?? '1.0'}_${item.arch ?? 'amd64'}.deb`
       const file = await spoolBytes(layout.incoming, filename, Buffer.from(item.bytes ?? JSON.stringify(item)))
       const others = await Promise.all(
         Object.entries(item.others ?? {}).map(([name, bytes]) => spoolBytes(layout.incoming, name, Buffer.from(bytes))),

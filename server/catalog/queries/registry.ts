@@ -1,22 +1,8 @@
-import type { Codename, FormatId, PackageName, Sha256 } from '../../core/identity.ts'
-import type { Manifest, State } from '../../core/manifest.ts'
+import type { Codename, FormatId } from '../../core/identity.ts'
+import type { State } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { params, seenBy } from './sql.ts'
-import { fromRow, type Row } from './store.ts'
-
-/** Every version of one name in any state, oldest first by the order of the format, then by architecture. */
-export async function listVersionsOf(db: Queryable, viewer: Viewer, of: PackageName): Promise<Manifest[]> {
-  const { values, add } = params(of.format, of.codename, of.name)
-  const rows = await db.repeat<Row>(
-    `
-    select id, manifest, facts, paths from package
-    where format = $1 and codename = $2 and name = $3 and ${seenBy(viewer, add, 'codename')}
-    order by sort_key, version collate "C", arch`,
-    values,
-  )
-  return rows.map(fromRow)
-}
 
 /** The names of a registry. */
 export interface NamesFilter {
@@ -68,6 +54,26 @@ export function listNamesOf(
     group by p.name order by p.name`,
     values,
   )
+}
+
+/** The names of a registry alone, in the order of their code points, at most `most` behind `after`. */
+export async function listBareNames(
+  db: Queryable,
+  viewer: Viewer,
+  {
+    format,
+    codename,
+    after,
+    most,
+  }: Pick<NamesFilter, 'format' | 'codename'> & { readonly after: string; readonly most: number },
+): Promise<string[]> {
+  const { values, add } = params(format, codename, after, most)
+  const rows = await db.repeat<{ name: string }>(
+    `select distinct name from package where format = $1 and codename = $2 and name > $3
+      and ${seenBy(viewer, add, 'codename')} order by name limit $4`,
+    values,
+  )
+  return rows.map(({ name }) => name)
 }
 
 /** A version without what its format says of it. */
@@ -125,23 +131,6 @@ export async function countNamesOf(
     values,
   )
   return row?.n ?? 0
-}
-
-/** The versions of a registry that have a file with this digest, in any state. */
-export async function listHolders(
-  db: Queryable,
-  viewer: Viewer,
-  { format, codename, sha256 }: { readonly format: FormatId; readonly codename: Codename; readonly sha256: Sha256 },
-): Promise<Manifest[]> {
-  const { values, add } = params(format, codename, sha256)
-  const rows = await db.repeat<Row>(
-    `
-    select p.id, p.manifest, p.facts, p.paths from package p
-    where p.format = $1 and p.codename = $2 and ${seenBy(viewer, add, 'p.codename')}
-      and p.id in (select package_id from package_file where sha256 = $3) order by p.id`,
-    values,
-  )
-  return rows.map(fromRow)
 }
 
 /** Each registry's names, versions and bytes, for those that have any. */

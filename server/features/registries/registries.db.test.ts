@@ -4,7 +4,8 @@ import { spoolBytes } from '../../../test/support/packages.ts'
 import { createStock, type Stock } from '../../../test/support/test-catalog.ts'
 import { createRebuild } from '../../catalog/rebuild.ts'
 import { addBlob } from '../../catalog/queries/oci.ts'
-import { listHolders, listNamesOf, listVersionsOf } from '../../catalog/queries/registry.ts'
+import { listBareNames, listNamesOf } from '../../catalog/queries/registry.ts'
+import { listFiles, listHeldFiles } from '../../catalog/queries/registry-files.ts'
 import type { Principal, Scope } from '../../core/access.ts'
 import { DEFAULT_DISTRIBUTIONS } from '../../core/default-distributions.ts'
 import type { Codename } from '../../core/identity.ts'
@@ -287,24 +288,26 @@ describe('what it holds', () => {
     expect([await drop(), await drop()]).toEqual(['taken', 'tag_not_found'])
   })
 
-  test('protocols read every version of a name, oldest first, and who has a file', async () => {
-    const of = { format: 'deb', codename: 'ours' as Codename }
-    const versions = await listVersionsOf(stock.db, ALL_SEEING, { ...of, name: '@s/n' })
-    expect(versions.map(({ ref, state }) => [ref.version, state])).toEqual([
-      ...[
-        ['1.2', 'published'],
-        ['1.9', 'published'],
-        ['1.10', 'published'],
-        ['2.0', 'pending_review'],
-      ],
+  test('protocols read the files of a name, oldest first, those that wait, and names', async () => {
+    const of = { format: 'deb', codename: 'ours' as Codename, name: '@s/n' }
+    const files = await listFiles<{ control: string }>(stock.db, ALL_SEEING, { ...of, facts: ['control'] })
+    expect(files.map(({ version, state, held }) => [version, state, held?.state])).toEqual([
+      ['1.2', 'published', undefined],
+      ['1.9', 'published', undefined],
+      ['1.10', 'published', undefined],
+      ['2.0', 'pending_review', 'pending_review'],
     ])
-    const sha256 = versions[3]?.files[1]?.blob.sha256
-    if (sha256 === undefined) throw new Error('no second file')
-    const holders = await listHolders(stock.db, ALL_SEEING, { ...of, sha256 })
-    expect(holders.map(({ ref }) => ref.version)).toEqual(['2.0'])
+    expect(files[3]).toMatchObject({ size: 3, beside: ['n.sig'], facts: { control: 'Package: @s/n\nVersion: 2.0' } })
+    expect(await listFiles(stock.db, ALL_SEEING, { ...of, facts: [] })).toMatchObject([{ facts: {} }, {}, {}, {}])
+    expect(await listHeldFiles(stock.db, ALL_SEEING, of)).toEqual([{ version: '2.0', path: '@s/n_2.0_any.deb' }])
     const names = await listNamesOf(stock.db, ALL_SEEING, { ...of, states: ['published'] }, { after: '@s/n', most: 9 })
     expect(names).toMatchObject([{ name: 'other', versions: 1 }])
-    expect(await listVersionsOf(stock.db, { hidden: ['ours'] }, { ...of, name: '@s/n' })).toEqual([])
+    expect(await listBareNames(stock.db, ALL_SEEING, { ...of, after: '', most: 1 })).toEqual(['@s/n'])
+    expect(await listBareNames(stock.db, ALL_SEEING, { ...of, after: '@s/n', most: 9 })).toEqual(['other'])
+    const hidden = { hidden: ['ours'] }
+    expect(await listFiles(stock.db, hidden, { ...of, facts: [] })).toEqual([])
+    expect(await listHeldFiles(stock.db, hidden, of)).toEqual([])
+    expect(await listBareNames(stock.db, hidden, { ...of, after: '', most: 9 })).toEqual([])
   })
 
   test('it is the same after the database was made again from the manifests', async () => {

@@ -1,8 +1,10 @@
 import { BASIC_CHALLENGE } from '../../core/basic-challenge.ts'
+import { listBareNames } from '../../catalog/queries/registry.ts'
+import { listFiles } from '../../catalog/queries/registry-files.ts'
 import type { Manifest } from '../../core/manifest.ts'
 import { isServed } from '../../core/manifest.ts'
 import { openWindow } from '../../lib/file-window.ts'
-import { normalName, normalVersion, readFileName } from '../../formats/pypi/names.ts'
+import { normalName, normalVersion, readFileName, type FileName } from '../../formats/pypi/names.ts'
 import { pypiClient } from '../../formats/pypi/client.ts'
 import { pypi } from '../../formats/pypi/index.ts'
 import { openWheel, readInfo } from '../../formats/pypi/wheel.ts'
@@ -11,11 +13,11 @@ import { whyHeld } from '../held.ts'
 import { isProxy, staleHeaders } from '../remote/remote.ts'
 import { plain } from '../plain.ts'
 import type { RegistryAnswer, RegistryProtocol, RegistryRequest } from '../protocol.ts'
-import { listNames, listVersions } from '../versions.ts'
+import { packageOf } from '../refs.ts'
 import { chooseForm } from './accept.ts'
-import { legacyJson } from './legacy-json.ts'
+import { describedIn, legacyJson } from './legacy-json.ts'
 import { PROVENANCE } from './attestations.ts'
-import { fileOf, projectOf, simpleFileOf } from './project.ts'
+import { projectOf, SHOWN_FACTS, simpleFileOf, type Project, type ShownFacts } from './project.ts'
 import { createPypiProxy, isManifest } from './proxy.ts'
 import { namesPage, projectPage, type SimplePage } from './simple.ts'
 import { createUpload } from './upload.ts'
@@ -49,20 +51,25 @@ const plainFile = (segment: string): string =>
 
 /** What pip, uv, twine and poetry speak: the simple pages, the legacy upload and the JSON of projects. */
 export function createPypi(deps: ProtocolDeps): RegistryProtocol {
-  const { db, layout } = deps
+  const { db, catalog, layout } = deps
   const upload = createUpload(deps)
   const proxy = createPypiProxy(deps)
 
-  const versionsOf = ({ registry, caller }: RegistryRequest, name: string): Promise<readonly Manifest[]> =>
-    listVersions(db, caller.viewer, registry, name)
+  async function projectHere(request: RegistryRequest, name: string): Promise<Project> {
+    const of = { ...packageOf(request, name), facts: SHOWN_FACTS }
+    return projectOf(name, await listFiles<ShownFacts>(db, request.caller.viewer, of), request.console)
+  }
+
+  const findFile = (request: RegistryRequest, name: string, { version, arch }: Pick<FileName, 'version' | 'arch'>) =>
+    catalog.findKnown({ ...packageOf(request, name), version: normalVersion(version), arch })
 
   const notThere = (name: string): RegistryAnswer =>
     plain(404, `There is no project ${name.slice(0, 80)} in this registry.`)
 
   async function namesBehind(request: RegistryRequest, after: string): Promise<readonly string[]> {
     if (isProxy(request.registry)) return proxy.names(request, after, NAMES_AT_ONCE)
-    const { registry, caller } = request
-    return (await listNames(db, caller.viewer, registry, { after, most: NAMES_AT_ONCE })).map(({ name }) => name)
+    const { format, codename } = request.registry
+    return listBareNames(db, request.caller.viewer, { format, codename, after, most: NAMES_AT_ONCE })
   }
 
   async function allNames(request: RegistryRequest): Promise<readonly string[]> {
@@ -95,9 +102,8 @@ export function createPypi(deps: ProtocolDeps): RegistryProtocol {
       const found = await proxy.project(request, name)
       return found === undefined ? notThere(name) : documentOf(projectPage(found, form), staleHeaders(found.known))
     }
-    const versions = await versionsOf(request, name)
-    if (versions.length === 0) return notThere(name)
-    const { files } = projectOf(name, versions, request.console)
+    const { files } = await projectHere(request, name)
+    if (files.length === 0) return notThere(name)
     return documentOf(projectPage({ name, files: files.map(simpleFileOf) }, form))
   }
 
@@ -116,26 +122,24 @@ export function createPypi(deps: ProtocolDeps): RegistryProtocol {
     const filename = plainFile(segment)
     if (isProxy(request.registry)) {
       const found = await proxy.file(request, name, { filename, segment })
-      return isManifest(found) ? send(request, { manifest: found, filename, segment }) : found
+      return isManifest(found) ? send(found, { filename, segment }) : found
     }
-    const manifest = (await versionsOf(request, name)).find(one => one.files[0].path === filename)
-    if (manifest === undefined)
+    const named = readFileName(filename)
+    const manifest = named && (await findFile(request, name, named))
+    // other spellings of its name are other files
+    if (manifest?.files[0].path !== filename)
       return plain(404, `There is no file ${filename.slice(0, 120)} of ${name.slice(0, 80)} in this registry.`)
     if (!isServed(manifest.state)) {
       const { sentence, short } = whyHeld(manifest, request.console)
       return plain(403, sentence, short)
     }
-    return send(request, { manifest, filename, segment })
+    return send(manifest, { filename, segment })
   }
 
   /** A file that is served, or a document beside it. */
   async function send(
-    request: RegistryRequest,
-    {
-      manifest,
-      filename,
-      segment,
-    }: { readonly manifest: Manifest; readonly filename: string; readonly segment: string },
+    manifest: Manifest,
+    { filename, segment }: { readonly filename: string; readonly segment: string },
   ): Promise<RegistryAnswer> {
     const [first] = manifest.files
     if (segment === filename) {
@@ -143,7 +147,7 @@ export function createPypi(deps: ProtocolDeps): RegistryProtocol {
       return { status: 200, type: typeOf(filename), body: { kind: 'blob', sha256, size } }
     }
     if (segment.endsWith(PROVENANCE)) {
-      const { provenance } = fileOf(manifest, request.console)
+      const provenance = manifest.files.find(({ path }) => path === `${first.path}${PROVENANCE}`)
       if (provenance === undefined) return plain(404, `${filename} came without attestations.`)
       const { sha256, size } = provenance.blob
       return { status: 200, type: 'application/vnd.pypi.integrity.v1+json', body: { kind: 'blob', sha256, size } }
@@ -163,22 +167,21 @@ export function createPypi(deps: ProtocolDeps): RegistryProtocol {
   async function json(request: RegistryRequest, name: string, version: string | undefined): Promise<RegistryAnswer> {
     if (isProxy(request.registry))
       return plain(404, 'This registry reads through: its projects are told by the simple pages alone.')
-    const versions = await versionsOf(request, name)
-    const found = legacyJson(projectOf(name, versions, request.console), {
-      address: request.address,
-      version: version === undefined ? undefined : normalVersion(version),
-      aboutOf: ({ filename }) => {
-        const one = versions.find(({ files }) => files[0].path === filename)
-        if (one === undefined) throw new Error('a file without its version')
-        return one.about
-      },
-    })
-    if (found === undefined)
+    const wanted = version === undefined ? undefined : normalVersion(version)
+    const found = await projectHere(request, name)
+    const described = describedIn(found, wanted)
+    const manifest = described && (await findFile(request, name, described))
+    if (described === undefined || manifest === undefined)
       return version === undefined
         ? notThere(name)
         : plain(404, `There is no version ${version.slice(0, 80)} of ${name}.`)
+    const answer = legacyJson(found, {
+      address: request.address,
+      version: wanted,
+      described: { file: described, manifest },
+    })
     const headers = { 'Cache-Control': 'private, max-age=0', 'Vary': 'Authorization' }
-    return { status: 200, headers, body: { kind: 'json', json: found }, conditional: true }
+    return { status: 200, headers, body: { kind: 'json', json: answer }, conditional: true }
   }
 
   async function read(request: RegistryRequest): Promise<RegistryAnswer | undefined> {

@@ -1,9 +1,10 @@
 import { isPrePep440 } from '../../core/versions/pep440.ts'
 import type { Manifest } from '../../core/manifest.ts'
+import type { PypiFacts } from '../../formats/pypi/facts.ts'
 import type { Project, ProjectFile } from './project.ts'
 
 /** A version that clients take by themselves: one of its files is served and not yanked. */
-const isFree = ({ held, yanked }: ProjectFile): boolean => held === undefined && yanked === undefined
+const isFree = ({ isHeld, yanked }: ProjectFile): boolean => !isHeld && yanked === undefined
 
 /** The newest version that a client without a wish takes; the newest of all where there is none. */
 function newestOf(files: readonly ProjectFile[]): string | undefined {
@@ -19,11 +20,10 @@ const urlsOf = (lines: readonly string[] = []): Record<string, string> =>
 
 function infoOf(
   { name, version }: { readonly name: string; readonly version: string },
-  file: ProjectFile,
-  about: Manifest['about'],
-  isYanked: boolean,
+  { about, ...manifest }: Pick<Manifest, 'about' | 'facts'>,
+  yanked: { readonly is: boolean; readonly reason: string | null },
 ): object {
-  const { facts } = file
+  const facts = manifest.facts as PypiFacts
   return {
     name: facts.name,
     version,
@@ -41,8 +41,8 @@ function infoOf(
     requires_python: facts.requires_python ?? null,
     provides_extra: facts.provides_extra ?? [],
     package_url: `../../simple/${name}/`,
-    yanked: isYanked,
-    yanked_reason: isYanked ? (file.yanked ?? null) : null,
+    yanked: yanked.is,
+    yanked_reason: yanked.is ? yanked.reason : null,
   }
 }
 
@@ -63,8 +63,18 @@ const fileJson = (address: string, name: string, file: ProjectFile): object => (
 })
 
 /**
- * What `GET /pypi/<name>/json` answers: the newest version and every file; with a version that one and its files.
+ * The file by which a version is described, that which clients take by themselves where none is named.
  * @returns undefined for a version that is not there
+ */
+export function describedIn({ files }: Project, version: string | undefined): ProjectFile | undefined {
+  const wanted = version ?? newestOf(files)
+  const own = files.filter(file => file.version === wanted)
+  return own.find(({ facts }) => facts.filetype === 'bdist_wheel') ?? own[0]
+}
+
+/**
+ * What `GET /pypi/<name>/json` answers: the newest version and every file; with a version that one and its files.
+ * @param described  the file of `describedIn`, and what is known of it
  * Source: https://docs.pypi.org/api/json/
  */
 export function legacyJson(
@@ -72,20 +82,17 @@ export function legacyJson(
   {
     address,
     version,
-    aboutOf,
+    described: { file: described, manifest },
   }: {
     readonly address: string
     readonly version: string | undefined
-    readonly aboutOf: (file: ProjectFile) => Manifest['about']
+    readonly described: { readonly file: ProjectFile; readonly manifest: Pick<Manifest, 'about' | 'facts'> }
   },
-): object | undefined {
-  const wanted = version ?? newestOf(files)
-  const own = files.filter(file => file.version === wanted)
-  const described = own.find(({ facts }) => facts.filetype === 'bdist_wheel') ?? own[0]
-  if (wanted === undefined || described === undefined) return undefined
-  const isYanked = own.every(file => file.yanked !== undefined)
+): object {
+  const own = files.filter(file => file.version === described.version)
+  const yanked = { is: own.every(file => file.yanked !== undefined), reason: described.yanked ?? null }
   const urls = own.map(file => fileJson(address, name, file))
-  const info = infoOf({ name, version: wanted }, described, aboutOf(described), isYanked)
+  const info = infoOf({ name, version: described.version }, manifest, yanked)
   const common = { info, last_serial: 0, urls, vulnerabilities: [] }
   if (version !== undefined) return common
   const releases: Record<string, object[]> = {}

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { Codename, Sha256 } from '../../core/identity.ts'
+import type { FileRow } from '../../catalog/queries/registry-files.ts'
 import type { Manifest } from '../../core/manifest.ts'
 import type { PypiFacts } from '../../formats/pypi/facts.ts'
 import { chooseForm, HTML_TYPE, JSON_TYPE } from './accept.ts'
 import { provenanceOf } from './attestations.ts'
-import { legacyJson } from './legacy-json.ts'
-import { projectOf, publishedAt, simpleFileOf } from './project.ts'
+import { describedIn, legacyJson } from './legacy-json.ts'
+import { projectOf, publishedAt, simpleFileOf, type ShownFacts } from './project.ts'
 import { namesPage, projectPage } from './simple.ts'
 
 test.each([
@@ -70,7 +71,17 @@ const held = manifest('2.0', {
   state: 'pending_review',
   review: { held_at: '2026-01-02T03:04:05.678Z', held_for: 'It is <young>' },
 })
-const project = projectOf('a-b', [manifest('1.0'), held], 'https://h')
+const rowOf = (one: Manifest): FileRow<ShownFacts> => {
+  const { ref, files, state, at, review = null, decision = null } = one
+  const { sha256, md5, size } = files[0].blob
+  return {
+    ...{ version: ref.version, arch: ref.arch, state, path: files[0].path, sha256, md5, size, at, review, decision },
+    facts: one.facts as PypiFacts,
+    held: state === 'published' ? null : one,
+    beside: [],
+  }
+}
+const project = projectOf('a-b', [manifest('1.0'), held].map(rowOf), 'https://h')
 const simple = { name: project.name, files: project.files.map(simpleFileOf) }
 
 describe('the page of a project', () => {
@@ -115,8 +126,8 @@ describe('the page of a project', () => {
 
   test("a maintainer's own yank is listed, and its file stays", () => {
     const yanked = { reason: 'Broken', by: 'ada', at: '2026-01-03T00:00:00.000Z' }
-    const [file] = projectOf('a-b', [manifest('1.0', {}, { yanked })], 'https://h').files
-    expect(file).toMatchObject({ yanked: 'Broken', held: undefined })
+    const [file] = projectOf('a-b', [rowOf(manifest('1.0', {}, { yanked }))], 'https://h').files
+    expect(file).toMatchObject({ yanked: 'Broken', isHeld: false })
   })
 })
 
@@ -140,9 +151,13 @@ test('a version is published when a person lets it through, not when it was uplo
 })
 
 describe('the JSON of a project', () => {
-  const aboutOf = (): Manifest['about'] => manifest('1.0').about
+  const jsonOf = (version?: string): object | undefined => {
+    const file = describedIn(project, version)
+    const described = file && { file, manifest: manifest(file.version) }
+    return described && legacyJson(project, { address: 'https://h/pypi/ours', version, described })
+  }
   test('describes the newest version that clients take, and lists the files of all', () => {
-    const json = legacyJson(project, { address: 'https://h/pypi/ours', version: undefined, aboutOf })
+    const json = jsonOf()
     expect(json).toMatchObject({
       info: { name: 'A.B', version: '1.0', yanked: false, project_urls: { Docs: 'https://example.test/' } },
       urls: [{ url: 'https://h/pypi/ours/files/a-b/a_b-1.0-py3-none-any.whl', yanked: false, python_version: 'py3' }],
@@ -150,10 +165,10 @@ describe('the JSON of a project', () => {
     })
   })
   test('of one version has its files alone; of a version that is not there it is absent', () => {
-    const json = legacyJson(project, { address: 'https://h', version: '2.0', aboutOf })
+    const json = jsonOf('2.0')
     expect(json).toMatchObject({ info: { version: '2.0', yanked: true }, urls: [{}] })
     expect(json).not.toHaveProperty('releases')
-    expect(legacyJson(project, { address: 'https://h', version: '3.0', aboutOf })).toBeUndefined()
+    expect(jsonOf('3.0')).toBeUndefined()
   })
 })
 

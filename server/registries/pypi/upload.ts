@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { listHeldFiles, type HeldFile } from '../../catalog/queries/registry-files.ts'
 import { fail } from '../../core/errors.ts'
 import { sha256 } from '../../core/identity.ts'
 import { isServed, type Manifest } from '../../core/manifest.ts'
@@ -13,7 +14,7 @@ import type { RegistryDeps } from '../deps.ts'
 import { whyHeld } from '../held.ts'
 import { plain } from '../plain.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
-import { listVersions } from '../versions.ts'
+import { packageOf } from '../refs.ts'
 import { PROVENANCE, provenanceOf } from './attestations.ts'
 import { readUpload, type UploadForm } from './form.ts'
 
@@ -56,13 +57,11 @@ function mustBeUpload(fields: UploadForm['fields']): void {
 
 /** The first file of the version that is not out, by which the others wait. */
 const isHeldBefore = (
-  versions: readonly Manifest[],
+  held: readonly HeldFile[],
   { filename, version }: { filename: string; version: string },
-): Manifest | undefined => {
+): HeldFile | undefined => {
   const key = pep440Key(version)
-  return versions.find(
-    one => pep440Key(one.ref.version) === key && one.files[0].path !== filename && !isServed(one.state),
-  )
+  return held.find(one => pep440Key(one.version) === key && one.path !== filename)
 }
 
 function answerOf(manifest: Manifest, outcome: string, console: string): RegistryAnswer {
@@ -105,7 +104,10 @@ export function createUpload(deps: RegistryDeps): (request: RegistryRequest) => 
     const name = normalName(named?.name ?? file.filename)
     return locks.run(`${registry.codename} ${name}`, async () => {
       const held = isNamed
-        ? isHeldBefore(await listVersions(db, ALL_SEEING, registry, name), { filename: file.filename, version })
+        ? isHeldBefore(await listHeldFiles(db, ALL_SEEING, packageOf(request, name)), {
+            filename: file.filename,
+            version,
+          })
         : undefined
       const { manifest, outcome } = await admitVersion(deps, {
         file,
@@ -113,7 +115,7 @@ export function createUpload(deps: RegistryDeps): (request: RegistryRequest) => 
         registry,
         actor: actorOf(caller),
         ...said,
-        ...(held === undefined ? {} : { heldFor: `${held.files[0].path} of the same version is not out either.` }),
+        ...(held === undefined ? {} : { heldFor: `${held.path} of the same version is not out either.` }),
       })
       return answerOf(manifest, outcome, console)
     })

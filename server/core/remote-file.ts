@@ -12,3 +12,9 @@ export interface RemoteFile {
   /** In lower-case hex. */
   readonly digests: Readonly<Partial<Record<DigestName, string>>>
 }
+
+const LENGTHS: Readonly<Record<DigestName, number>> = { sha512: 128, sha256: 64, sha1: 40, md5: 32 }
+
+/** Whether a text is a digest by this algorithm, in lower-case hex. */
+export const isDigest = (name: DigestName, text: string): boolean =>
+  text.length === LENGTHS[name] && /^[0-9a-f]+$/.test(text)

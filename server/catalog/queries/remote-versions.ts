@@ -128,12 +128,12 @@ const UPSERT = `
   from jsonb_to_recordset($4::jsonb) as e (version text, arch text, sort_key text, published_at timestamptz, file jsonb,
     facts jsonb, full_document text, short_document text)
   on conflict (codename, name, version, arch) do update set is_listed = true, facts = excluded.facts,
-    published_at = excluded.published_at, sort_key = excluded.sort_key, file = excluded.file,
+    published_at = coalesce(excluded.published_at, r.published_at), sort_key = excluded.sort_key, file = excluded.file,
     full_document = coalesce(excluded.full_document, r.full_document), short_document = excluded.short_document
   where not exists (select from package p where p.format = $5 and p.codename = $1 and p.name = $2
       and p.version = excluded.version and p.arch = excluded.arch)
     and (r.is_listed, r.facts, r.published_at, r.sort_key, r.file, r.full_document, r.short_document) is distinct from
-      (true, excluded.facts, excluded.published_at, excluded.sort_key, excluded.file,
+      (true, excluded.facts, coalesce(excluded.published_at, r.published_at), excluded.sort_key, excluded.file,
         coalesce(excluded.full_document, r.full_document), excluded.short_document)
   returning 1 as one`
 const UPSERT_HERE = `
@@ -169,7 +169,7 @@ export async function saveIndex(
     }
     const gone = await tx.query(
       `update remote_version set is_listed = false where codename = $1 and name = $2 and is_listed
-        and not ((version || E'\\t' || arch) = any($3)) returning 1 as one`,
+        and not facts ? 'unlisted' and not ((version || E'\\t' || arch) = any($3)) returning 1 as one`,
       [codename, name, [...index.keys]],
     )
     await tx.query(
@@ -199,10 +199,11 @@ export async function saveMissing(
 ): Promise<void> {
   await db.tx(async tx => {
     await lockName(tx, { codename, name })
-    await tx.query(`update remote_version set is_listed = false where codename = $1 and name = $2 and is_listed`, [
-      codename,
-      name,
-    ])
+    await tx.query(
+      `update remote_version set is_listed = false where codename = $1 and name = $2 and is_listed
+        and not facts ? 'unlisted'`,
+      [codename, name],
+    )
     await tx.query(
       `insert into remote_name as n (codename, name, is_missing, validators, about, revision, checked_at, tried_at)
       values ($1, $2, true, '{}', '{}', $3, $4, $4)
@@ -246,6 +247,58 @@ export async function saveDocument(
     'update remote_version set full_document = $5 where codename = $1 and name = $2 and version = $3 and arch = $4',
     [codename, name, version, arch, document],
   )
+}
+
+/** A version that an upstream has and its index does not list; it is judged as the others. */
+export async function addUnlisted(
+  db: Pick<Db, 'tx'>,
+  { codename, name }: RemoteKey,
+  given: {
+    readonly version: string
+    readonly arch: string
+    readonly sort_key: string
+    readonly published_at: Date | undefined
+    readonly now: Date
+    readonly revision: string
+  },
+): Promise<void> {
+  const { version, arch, sort_key, published_at = null, now, revision } = given
+  await db.tx(async tx => {
+    await lockName(tx, { codename, name })
+    await tx.query(
+      `insert into remote_version (codename, name, version, arch, sort_key, published_at, seen_at, facts, is_listed)
+      values ($1, $2, $3, $4, $5, $6, $7, '{"unlisted":true}', true) on conflict do nothing`,
+      [codename, name, version, arch, sort_key, published_at, now],
+    )
+    await tx.query(
+      `insert into remote_name (codename, name, is_missing, validators, about, revision, checked_at, tried_at)
+      values ($1, $2, true, '{}', '{}', $3, $4, $4)
+      on conflict (codename, name) do update set revision = excluded.revision`,
+      [codename, name, revision, now],
+    )
+  })
+}
+
+/** When versions were published, as their files say it where the index does not. Others stay as they are. */
+export async function saveDates(
+  db: Pick<Db, 'tx'>,
+  { codename, name }: RemoteKey,
+  { dates, revision }: { readonly dates: ReadonlyMap<string, Date>; readonly revision: string },
+): Promise<void> {
+  await db.tx(async tx => {
+    await lockName(tx, { codename, name })
+    const changed = await tx.query(
+      `update remote_version r set published_at = d.at from unnest($3::text[], $4::timestamptz[]) as d (version, at)
+      where r.codename = $1 and r.name = $2 and r.version = d.version and r.published_at is null returning 1 as one`,
+      [codename, name, [...dates.keys()], [...dates.values()]],
+    )
+    if (changed.length > 0)
+      await tx.query('update remote_name set revision = $3 where codename = $1 and name = $2', [
+        codename,
+        name,
+        revision,
+      ])
+  })
 }
 
 /** What is decided of one version. */

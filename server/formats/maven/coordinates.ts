@@ -46,11 +46,18 @@ function complainOfVersion(version: string): string | undefined {
 export const complainOf = ({ group, artifact, version }: Coordinates): string | undefined =>
   complainOfName(group, artifact) ?? complainOfVersion(version)
 
-/** Why an identity is refused, or undefined: its name is `group:artifact`, its architecture `any`. */
+/** A file with a classifier that came without its main file, as the architecture of an identity: `sources.jar`. */
+export const partArch = ({ classifier, extension }: FileKind): string => `${classifier}.${extension}`
+const PART = /^[A-Za-z0-9_+~-][A-Za-z0-9_.+~-]{0,150}\.[A-Za-z0-9]+$/
+
+/** Why an identity is refused, or undefined: its name is `group:artifact`, its architecture `any` or that of a part. */
 export function complain({ name, version, arch }: PackageIdentity): string | undefined {
   const [group = '', artifact = '', ...more] = name.split(':')
   if (more.length > 0) return 'the name is group:artifact'
-  return complainOf({ group, artifact, version }) ?? (arch === 'any' ? undefined : 'the architecture is any')
+  return (
+    complainOf({ group, artifact, version }) ??
+    (arch === 'any' || PART.test(arch) ? undefined : 'the architecture is any')
+  )
 }
 
 /** `org.example:lib` */

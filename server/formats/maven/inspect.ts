@@ -6,7 +6,7 @@ import type { ZipMember } from '../../lib/zip-directory.ts'
 import type { Inspection } from '../format.ts'
 import { refuse } from '../refuse.ts'
 import { isZip, withArchive, type Archive } from './archive.ts'
-import { buildOf, isSnapshot, nameOf, printBuild, readKind, type FileKind } from './coordinates.ts'
+import { buildOf, isSnapshot, nameOf, partArch, printBuild, readKind, type FileKind } from './coordinates.ts'
 import type { MavenFacts } from './facts.ts'
 import { decodeXml, MAX_POM_BYTES, readLeaves, readPom, type Pom } from './pom.ts'
 import { needsOf } from './relation.ts'
@@ -126,6 +126,9 @@ const MAIN: ReadonlyMap<string, string> = new Map([
   ...['war', 'ear', 'aar', 'rar', 'hpi', 'nbm', 'zip', 'par'].map(packaging => [packaging, packaging] as const),
 ])
 
+/** The extension of the main file of a packaging: `jar` of `bundle`; the packaging itself where nobody knows. */
+export const mainExtension = (packaging: string): string => MAIN.get(packaging) ?? packaging
+
 /** What is of no use without the file that it is about. */
 const BESIDE: ReadonlySet<string> = new Set(['sources', 'javadoc', 'tests', 'test-sources', 'cyclonedx'])
 
@@ -181,9 +184,12 @@ async function look(file: SpooledFile, signal: AbortSignal): Promise<Inspection<
   })
   if (pom === undefined) return malformed('no .pom came with it, which says what it is and needs')
   const version = versionOf(pom, file)
-  if (poms.length > 0) mustBeWhole(pom, version, files)
+  // what has a classifier and comes first came without the main file: it is a part of its own
+  const part = kindOf(file, pom.self.artifact, version)
+  const isPart = part !== undefined && part.classifier !== ''
+  if (poms.length > 0 && !isPart) mustBeWhole(pom, version, files)
   return {
-    identity: { format: 'maven', name: nameOf(pom.self), version, arch: 'any' },
+    identity: { format: 'maven', name: nameOf(pom.self), version, arch: isPart ? partArch(part) : 'any' },
     about: describe(pom, version, inside.sizeBytes),
     facts: factsOf(pom, prefix),
     paths: inside.paths.length > 0 ? inside.paths : files.map(({ filename }) => filename),

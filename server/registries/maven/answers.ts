@@ -1,4 +1,3 @@
-import type { Manifest } from '../../core/manifest.ts'
 import { whyHeld } from '../held.ts'
 import { plain } from '../plain.ts'
 import type { Refusal, RegistryAnswer, RegistryRequest } from '../protocol.ts'
@@ -10,7 +9,7 @@ export const refuse = ({ status, detail }: Refusal): RegistryAnswer => plain(sta
  * A version that is not served. Never 404: a client would go on to the next repository and fetch the name from there.
  */
 export function held(
-  manifest: Manifest,
+  manifest: Parameters<typeof whyHeld>[0],
   { console, method }: Pick<RegistryRequest, 'console' | 'method'>,
 ): RegistryAnswer {
   const { short, sentence } = whyHeld(manifest, console)

@@ -1,19 +1,22 @@
 import { BASIC_CHALLENGE } from '../../core/basic-challenge.ts'
 import { fail } from '../../core/errors.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
-import type { RegistryDeps } from '../deps.ts'
+import type { ProtocolDeps } from '../protocol-deps.ts'
 import type { RegistryProtocol } from '../protocol.ts'
 import { refuse } from './answers.ts'
 import { createDeploys } from './deploys.ts'
 import { nameAt, placeOf } from './place.ts'
 import { readFile, readMetadata } from './read.ts'
+import { createMavenProxy } from './proxy.ts'
+import { isProxy } from '../remote/remote.ts'
 import { createSettle } from './settle.ts'
 import { settleJob } from './settle-job.ts'
 import { put, remove, type WriteDeps } from './write.ts'
 
 /** What Maven, Gradle and sbt speak. Source: maven.apache.org/repositories, and requests of real clients. */
-export function createMaven(deps: RegistryDeps): RegistryProtocol {
+export function createMaven(deps: ProtocolDeps): RegistryProtocol {
   const parts = { ...deps, lock: createKeyedLock(), deploys: createDeploys(deps) }
+  const proxy = createMavenProxy(deps)
   const settle = createSettle(parts)
   const writing: WriteDeps = { ...parts, settle }
   return {
@@ -31,6 +34,8 @@ export function createMaven(deps: RegistryDeps): RegistryProtocol {
       if (request.endsWithSlash) return undefined
       const place = placeOf(segments)
       if (method === 'PUT') return put(writing, request, place)
+      if (isProxy(request.registry))
+        return place.kind === 'file' ? proxy.file(request, place) : proxy.metadata(request, place)
       return place.kind === 'file' ? readFile(deps, request, place) : readMetadata(deps, request, place)
     },
     refuse,

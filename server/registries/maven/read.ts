@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { listBuildFiles, listPlugins, listVersionRows } from '../../catalog/queries/maven.ts'
 import { fail } from '../../core/errors.ts'
+import type { Blob } from '../../core/identity.ts'
 import { isServed, type Manifest, type PackageFile } from '../../core/manifest.ts'
 import { baseOf, fileName, isSnapshot, nameOf } from '../../formats/maven/coordinates.ts'
 import type { RegistryDeps } from '../deps.ts'
@@ -41,6 +42,21 @@ export function fileOf(
   return files.find(({ path }) => path === wanted)
 }
 
+/** A file of the pool, or a checksum of it. */
+export function fileAnswer(blob: Blob, { checksum, version, extension }: FilePlace): RegistryAnswer {
+  if (checksum !== undefined) return text(blob[checksum])
+  return {
+    status: 200,
+    type: typeOf(extension),
+    headers: {
+      'Cache-Control': isSnapshot(version) ? 'no-cache' : 'max-age=31536000, immutable',
+      'X-Checksum-Sha1': blob.sha1,
+      'X-Checksum-Sha256': blob.sha256,
+    },
+    body: { kind: 'blob', sha256: blob.sha256, size: blob.size },
+  }
+}
+
 /** A file, or a checksum of it, made here. @throws maven_no_version */
 export async function readFile(deps: ReadDeps, request: RegistryRequest, place: FilePlace): Promise<RegistryAnswer> {
   const version = await findVersion(deps, request, place)
@@ -49,19 +65,7 @@ export async function readFile(deps: ReadDeps, request: RegistryRequest, place: 
   if (!isServed(version.state)) return held(version, request)
   const file = fileOf(version, place)
   if (file === undefined) return notHere(request)
-  const { blob } = file
-  if (place.checksum !== undefined) return text(blob[place.checksum])
-  const isMoving = isSnapshot(place.version)
-  return {
-    status: 200,
-    type: typeOf(place.extension),
-    headers: {
-      'Cache-Control': isMoving ? 'no-cache' : 'max-age=31536000, immutable',
-      'X-Checksum-Sha1': blob.sha1,
-      'X-Checksum-Sha256': blob.sha256,
-    },
-    body: { kind: 'blob', sha256: blob.sha256, size: blob.size },
-  }
+  return fileAnswer(file.blob, place)
 }
 
 /** Why nothing of a name can be listed; it has versions, and none is served. */

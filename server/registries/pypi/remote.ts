@@ -1,3 +1,4 @@
+import { DIGESTS, isDigest } from '../../core/remote-file.ts'
 import { isPep440 } from '../../core/versions/pep440.ts'
 import { isFields, type Fields } from '../../lib/fields.ts'
 import { parseJsonObject } from '../../lib/json-file.ts'
@@ -27,15 +28,12 @@ interface Line {
   readonly metadata?: { readonly sha256?: string } | undefined
 }
 
-const HEX = /^[0-9a-f]+$/
-const LENGTHS = { sha512: 128, sha256: 64, sha1: 40, md5: 32 } as const
-
 const digestsOf = (hashes: Fields): Record<string, string> =>
   Object.fromEntries(
-    Object.entries(LENGTHS).flatMap(([name, length]) => {
+    DIGESTS.flatMap(name => {
       const said = hashes[name]
       const hex = typeof said === 'string' ? said.toLowerCase() : ''
-      return hex.length === length && HEX.test(hex) ? [[name, hex]] : []
+      return isDigest(name, hex) ? [[name, hex]] : []
     }),
   )
 

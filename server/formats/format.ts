@@ -192,6 +192,8 @@ export interface Format<Facts = unknown> {
    * facts, the same ones where nothing changes. Absent where clients know no such mark.
    */
   yank?(facts: Facts, mark: Yank | undefined): Facts
+  /** Why clients of its registries could not use this tag, or undefined; absent where they take any. */
+  complainTag?(tag: string): string | undefined
   /** A package to try the way with, the same bytes each time; absent where this build makes none. */
   sample?(): { readonly filename: string; readonly bytes: Buffer }
   /** Why a name, version or architecture is refused, or undefined. */

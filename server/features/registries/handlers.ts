@@ -214,6 +214,8 @@ export const registryHandlers: Handlers<typeof registries, RegistryRouteDeps> = 
         field: 'tag',
         why: 'letters, digits, "_", "." and "-" are allowed, and no dot or hyphen first',
       })
+    const why = deps.formats.find(({ id }) => id === format)?.complainTag?.(tag)
+    if (why !== undefined) fail('bad_registry', { field: 'tag', why })
     const of = { codename, format, name }
     const known = await listShortVersions(deps.db, viewer, { codename, format, names: [name], version, most: 1 })
     const [found] = known

@@ -21,6 +21,7 @@ import { registryHandlers, type RegistryRouteDeps } from './handlers.ts'
 /** A format of the catalogue, as if its repositories were registries. */
 const tiny: Format = {
   ...getFormat('deb'),
+  complainTag: tag => (tag.startsWith('1') ? 'it begins as a version' : undefined),
   registryClient: {
     root: 'tiny',
     setups: (_, { address, needsToken }) => [
@@ -278,6 +279,8 @@ describe('what it holds', () => {
     expect([await set('2.0'), await set('9'), await set('1.9', {}, '-x')]).toEqual([
       ...['tag_needs_served', 'version_not_found', 'bad_registry'],
     ])
+    // what clients of the format would read otherwise, though any client could ask for it
+    expect(await set('1.9', {}, '1.x')).toBe('bad_registry')
     expect([await set('1.9', only('jammy')), await set('1.9', only('ours'))]).toEqual(['outside_distribution', 'taken'])
     const drop = (): Promise<unknown> =>
       refusal(

@@ -7,6 +7,7 @@ import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 import { complain, complainNew, splitName, tarballName } from './name.ts'
 import { satisfies } from './relation.ts'
+import { complainTag } from './tag.ts'
 import { isGzip } from './tarball.ts'
 
 /** Packages of npm, as `npm pack` writes them. */
@@ -35,5 +36,6 @@ export const npm: Format<NpmFacts> = {
     manager === 'npm' ? `npm install ${name}@${version}` : `${manager} add ${name}@${version}`,
   complain,
   complainNew,
+  complainTag,
   registryClient: npmClient,
 }

@@ -2,6 +2,7 @@ import { fail, isRefusal } from '../../core/errors.ts'
 import { isServed } from '../../core/manifest.ts'
 import type { NpmFacts } from '../../formats/npm/facts.ts'
 import { plainText } from '../../formats/npm/package-json.ts'
+import { complainTag } from '../../formats/npm/tag.ts'
 import { actorOf } from '../admit.ts'
 import { chunksOf, readSmall } from '../body.ts'
 import { whyHeld } from '../held.ts'
@@ -10,7 +11,7 @@ import { packageOf, refOf } from '../refs.ts'
 import { json, noPackage, noVersion, refused } from './answers.ts'
 import type { NameRows, NpmDeps } from './packument.ts'
 import type { Received } from './received.ts'
-import { complainTag, LATEST } from './tags.ts'
+import { LATEST } from './tags.ts'
 
 const MOST_DEPRECATION = 1_000
 const MOST_TAG_BYTES = 1_024

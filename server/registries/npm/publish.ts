@@ -7,6 +7,7 @@ import { differenceFrom } from '../../formats/npm/difference.ts'
 import type { NpmFacts } from '../../formats/npm/facts.ts'
 import { npm } from '../../formats/npm/index.ts'
 import { complainNewName, tarballName } from '../../formats/npm/name.ts'
+import { complainTag } from '../../formats/npm/tag.ts'
 import { cleanVersion } from '../../formats/npm/version.ts'
 import { fieldsOf, type Fields } from '../../lib/fields.ts'
 import { Malformed, quote } from '../../lib/limited.ts'
@@ -17,7 +18,7 @@ import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { packageOf } from '../refs.ts'
 import { heldBack, json, notice } from './answers.ts'
 import type { Attachment, Received } from './received.ts'
-import { complainTag, LATEST } from './tags.ts'
+import { LATEST } from './tags.ts'
 
 const ALGORITHMS = ['sha512', 'sha256', 'sha1'] as const
 

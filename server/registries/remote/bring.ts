@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Actor, Admit } from '../../catalog/change.ts'
+import { isMalicious } from '../../core/findings.ts'
 import { printRef, type PackageRef } from '../../core/identity.ts'
 import { transition, type Decision, type Manifest } from '../../core/manifest.ts'
+import type { Report } from '../../core/report.ts'
 import type { Distribution } from '../../core/repository.ts'
 import { together, type SpooledFile } from '../../files/spool.ts'
 import { getFormat } from '../../formats/index.ts'
@@ -61,16 +63,27 @@ export type BringDeps = Pick<
   readonly flights: Flights
 }
 
+/** No engine was silent, and every file was opened: a policy that blocks says nothing of that. */
+const isWhole = ({ engines = [], contents }: Report): boolean =>
+  engines.every(({ coverage }) => coverage === 'covered' || coverage === 'partial') &&
+  (contents === undefined || (contents.unopened.length === 0 && contents.cut === undefined))
+
+/** Nothing stands against it but findings of known vulnerabilities, in it or in what it needs. */
+function isByFindings(report: Report): boolean {
+  const { step, outcome, holds, verdict } = report
+  if (outcome === 'unavailable') return false
+  if (outcome !== 'failed' && holds !== true) return true
+  return (step === 'vulnerabilities' || step === 'dependencies') && verdict === 'findings' && isWhole(report)
+}
+
 /**
- * The version as a waiver lets it through: only where nothing but known vulnerabilities stands against it. What an
- * engine refused, or did not look at, waits for a person all the same.
+ * The version as a waiver lets it through: only where nothing but known vulnerabilities stands against it. What is
+ * malicious, and what an engine refused or did not look at, waits for a person all the same.
  */
-function waived(manifest: Manifest, waiver: StandingWaiver, now: string): Manifest {
+export function waived(manifest: Manifest, waiver: StandingWaiver, now: string): Manifest {
   const { state, reports, findings, review } = manifest
-  const isByFindings = reports.every(
-    ({ outcome, holds }) => !['failed', 'unavailable'].includes(outcome) && holds !== true,
-  )
-  if (state === 'published' || state === 'rejected' || !isByFindings || review?.held_for !== undefined) return manifest
+  if (state === 'published' || state === 'rejected' || review?.held_for !== undefined) return manifest
+  if (!reports.every(isByFindings) || findings.some(isMalicious)) return manifest
   const decision: Decision = {
     ...{ decision: 'exception', action: 'approve', justification: waiver.reason, by: waiver.given_by, at: now },
     expires_at: waiver.expires_at.toISOString(),

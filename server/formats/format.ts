@@ -134,6 +134,11 @@ export interface Format<Facts = unknown> {
   versionKey(version: string): string
   /** Whether clients take a version only where nothing else fits; absent where they make no difference. */
   isPreRelease?(version: string): boolean
+  /**
+   * The versions of its own name that a version is made of. Each passes the gate by itself, and not with it; absent
+   * where a version is always one thing.
+   */
+  partsOf?(facts: Facts): readonly string[]
   /** True when name and version of `have` satisfy `need`. */
   satisfies(have: Provided, need: Relation): boolean
   /** Where packages of one architecture count on machines of another; absent: nowhere. */

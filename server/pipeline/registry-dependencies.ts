@@ -1,4 +1,4 @@
-import { listServedVersions } from '../catalog/queries/served-versions.ts'
+import { listPublished, listServedVersions } from '../catalog/queries/served-versions.ts'
 import { DEPENDENCY_RULE, isMalicious, type Finding } from '../core/findings.ts'
 import { actionOf, hardestAction, policyOf } from '../core/policy.ts'
 import { barePurl } from '../core/purl.ts'
@@ -92,6 +92,22 @@ function judged(findings: readonly Finding[], chosen: readonly Chosen[], base: R
   return told
 }
 
+/** What a version is made of passes the gate by itself, and may come later: nothing is known of it till then. */
+async function partsReport(parts: readonly string[], subject: Subject, db: Queryable, name: string): Promise<Report> {
+  const { format, distribution } = subject
+  const of = { format: format.id, codename: distribution.codename, name }
+  const here = await listPublished(db, ALL_SEEING, of, parts)
+  const missing = parts.filter(part => !here.has(part))
+  const base = { step: 'dependencies', outcome: 'ok' } as const
+  if (missing.length === 0) return { ...base, verdict: 'satisfied', said: 'Everything that it names is served here.' }
+  return {
+    ...base,
+    verdict: 'missing',
+    missing,
+    said: `Served here of the manifests that it names: ${here.size} of ${parts.length}. Each passes the gate by itself when it comes in; nothing is known of those that did not yet.`,
+  }
+}
+
 /**
  * What a package of a registry needs: the versions that are served in the same registry at this moment, and what is
  * known of them. What is not served here comes from elsewhere, which holds nothing. A finding that would block the
@@ -102,9 +118,11 @@ export async function registryDependencies(
   { db, data }: { readonly db: Queryable; readonly data: LookUp },
   signal: AbortSignal,
 ): Promise<Report> {
-  const { about, identity } = await subject.inspected(signal)
+  const { about, identity, facts } = await subject.inspected(signal)
   const { format, distribution, settings } = subject
   const { depends } = about
+  const parts = format.partsOf?.(facts) ?? []
+  if (parts.length > 0) return partsReport(parts, subject, db, identity.name)
   if (depends.length === 0)
     return { step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'The package needs nothing.' }
   const names = [...new Set(depends.flat().map(one => one.name))]

@@ -1,4 +1,4 @@
-import type { FormatId } from '../../core/identity.ts'
+import type { FormatId, PackageName } from '../../core/identity.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { params, seenBy } from './sql.ts'
@@ -32,4 +32,20 @@ export async function listServedVersions(
   return new Map(
     [...Map.groupBy(rows, ({ name }) => name)].map(([name, list]) => [name, list.map(({ version }) => version)]),
   )
+}
+
+/** Which of these versions of a name are here and served. */
+export async function listPublished(
+  db: Queryable,
+  viewer: Viewer,
+  { format, codename, name }: PackageName,
+  versions: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { values, add } = params(format, codename, name, versions)
+  const rows = await db.query<{ readonly version: string }>(
+    `select version from package where format = $1 and codename = $2 and name = $3 and version = any($4::text[])
+      and state = 'published' and ${seenBy(viewer, add, 'codename')}`,
+    values,
+  )
+  return new Set(rows.map(({ version }) => version))
 }

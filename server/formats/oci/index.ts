@@ -21,6 +21,7 @@ export const oci: Format<OciFacts> = {
   inner,
   compareVersions: compareTexts,
   versionKey: version => version,
+  partsOf: ({ manifests }) => [...new Set(manifests.map(({ digest }) => digest))],
   satisfies(have, { name, op, version }) {
     if (have.name !== name) return false
     if (op === undefined || version === undefined) return true

@@ -47,6 +47,7 @@ import { mavenDeploys } from './migrations/0048-maven-deploys.ts'
 import { packagePages } from './migrations/0046-package-pages.ts'
 import { registryBlobs } from './migrations/0047-registry-blobs.ts'
 import { remoteRegistries } from './migrations/0049-remote-registries.ts'
+import { ociRemote } from './migrations/0055-oci-remote.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -96,6 +97,7 @@ const MIGRATIONS: readonly Migration[] = [
   registryBlobs,
   mavenDeploys,
   remoteRegistries,
+  ociRemote,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

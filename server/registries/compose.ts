@@ -9,7 +9,7 @@ import { createPypi } from './pypi/index.ts'
 import { createRemote, type RemoteDeps } from './remote/remote.ts'
 
 /** Every protocol of this build. A new one is its folder and one line here. */
-const PROTOCOLS: readonly ((deps: ProtocolDeps & OciDeps) => RegistryProtocol)[] = [
+const PROTOCOLS: readonly ((deps: OciDeps & ProtocolDeps) => RegistryProtocol)[] = [
   createNpm,
   createPypi,
   createMaven,
@@ -17,7 +17,7 @@ const PROTOCOLS: readonly ((deps: ProtocolDeps & OciDeps) => RegistryProtocol)[]
 ]
 
 /** The protocols by which clients read and publish, over one catalogue, and what is done by the clock. */
-export function composeRegistries(deps: RemoteDeps & OciDeps): Part & {
+export function composeRegistries(deps: RemoteDeps & Omit<OciDeps, 'remote'>): Part & {
   readonly protocols: readonly RegistryProtocol[]
 } {
   const remote = createRemote(deps)

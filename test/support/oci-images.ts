@@ -34,15 +34,17 @@ export interface ImageSpec {
   readonly architecture?: string
   /** Makes two images of the same layers differ. */
   readonly comment?: string
+  /** When its builder says that it was made. */
+  readonly created?: string
   /** Fields of the manifest that differ from those of an image. */
   readonly manifest?: Readonly<Record<string, unknown>>
 }
 
 /** An image for linux of these layers. */
-export function buildImage({ layers, architecture = 'amd64', comment = '', manifest = {} }: ImageSpec): BuiltImage {
-  const config = Buffer.from(
-    JSON.stringify({ os: 'linux', architecture, comment, rootfs: { type: 'layers', diff_ids: [] }, config: {} }),
-  )
+export function buildImage(spec: ImageSpec): BuiltImage {
+  const { layers, architecture = 'amd64', comment = '', created, manifest = {} } = spec
+  const rootfs = { type: 'layers', diff_ids: [] }
+  const config = Buffer.from(JSON.stringify({ os: 'linux', architecture, comment, created, rootfs, config: {} }))
   const mediaType = (manifest.mediaType as string | undefined) ?? IMAGE
   const bytes = Buffer.from(
     JSON.stringify({
@@ -81,12 +83,12 @@ export function buildArtifact(
 }
 
 /** An index of images, each for its architecture. */
-export function buildIndex(images: Readonly<Record<string, BuiltImage>>): BuiltImage {
+export function buildIndex(images: Readonly<Record<string, BuiltImage>>, more: object = {}): BuiltImage {
   const manifests = Object.entries(images).map(([architecture, { manifest, mediaType }]) => ({
     ...described(mediaType, manifest),
     platform: { os: 'linux', architecture },
   }))
-  const manifest = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: INDEX, manifests }))
+  const manifest = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: INDEX, manifests, ...more }))
   return { manifest, digest: sha256(manifest), mediaType: INDEX, config: Buffer.alloc(0), layers: [] }
 }
 

@@ -21,6 +21,8 @@ export interface Served {
   readonly type?: string
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
+  /** It begins, and the rest never comes. */
+  readonly hangs?: true
 }
 
 /** A registry of somebody else: it serves what a test puts into it, with ETags, and keeps what it was asked. */
@@ -31,7 +33,8 @@ export interface RegistryUpstream {
   /** The paths that were asked for since the last `forget`. */
   asked(): readonly string[]
   forget(): void
-  put(path: string, served: Served): void
+  /** @param served  made anew for each request where it is a function */
+  put(path: string, served: Served | ((seen: SeenRequest) => Served)): void
   remove(path: string): void
   /** From now on everything is answered with this status; undefined: as usual again. */
   fail(status: number | undefined): void
@@ -44,17 +47,19 @@ export interface RegistryUpstream {
 /** On 127.0.0.1, on a free port. */
 export async function startRegistryUpstream(): Promise<RegistryUpstream> {
   const log: SeenRequest[] = []
-  const files = new Map<string, Served>()
+  const files = new Map<string, Served | ((seen: SeenRequest) => Served)>()
   let [failing, isHanging, from] = [undefined as number | undefined, false, 0]
   const server = createServer((request, response) => {
     const { method = 'GET', url = '/', headers } = request
-    log.push({ method, path: url, headers })
+    const seen: SeenRequest = { method, path: url, headers }
+    log.push(seen)
     if (isHanging) return
     if (failing !== undefined) return void response.writeHead(failing).end()
-    const file = files.get(url)
+    const kept = files.get(url)
+    const file = typeof kept === 'function' ? kept(seen) : kept
     if (file === undefined) return void response.writeHead(404).end('not here')
     const body = Buffer.from(file.body)
-    const etag = `"${createHash('md5').update(body).digest('hex')}"`
+    const etag = file.headers?.ETag ?? `"${createHash('md5').update(body).digest('hex')}"`
     const isKnown = headers['if-none-match'] === etag
     const isPacked = (headers['accept-encoding'] ?? '').includes('gzip') && body.length > 1000
     response.writeHead(isKnown ? 304 : (file.status ?? 200), {
@@ -63,6 +68,7 @@ export async function startRegistryUpstream(): Promise<RegistryUpstream> {
       ...(isPacked && !isKnown ? { 'Content-Encoding': 'gzip' } : {}),
       ...file.headers,
     })
+    if (file.hangs === true) return void response.write(body)
     response.end(isKnown || method === 'HEAD' ? undefined : isPacked ? gzipSync(body) : body)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -75,6 +75,20 @@ export async function findBlobs(
   return found
 }
 
+/** A blob that any repository of a registry has; whoever reads one of them may read all. */
+export async function findBlobIn(db: Queryable, codename: Codename, digest: string): Promise<Blob | undefined> {
+  const [column, hex] = columnOf(digest)
+  return db.first<Blob>(
+    `
+    select f.sha256, f.size, f.md5, f.sha1, f.sha512 from package_file f join package p on p.id = f.package_id
+      where f.${column} = $2 and f.n > 0 and p.format = 'oci' and p.codename = $1
+    union
+    select sha256, size, md5, sha1, sha512 from registry_blob where ${column} = $2 and codename = $1
+    limit 1`,
+    [codename, hex],
+  )
+}
+
 /** Notes that a repository has a blob; one that it has already counts as new. */
 export async function addBlob(db: Queryable, { codename, name }: Repository, blob: Blob, at: Date): Promise<void> {
   await db.query(
@@ -178,5 +192,43 @@ export async function hasVersions(db: Queryable, { codename, name }: Repository)
     codename,
     name,
   ])
+  return row !== undefined
+}
+
+/** A manifest that an index names. */
+export interface NamedManifest {
+  /** As the index writes it. */
+  readonly digest: string
+  readonly version: string
+  /** `linux/arm64`, where the index says it. */
+  readonly platform: string | null
+}
+
+/** A manifest that an index names, and that is here and not served; undefined where there is none. */
+export function findHeldPart(
+  db: Queryable,
+  { codename, name }: Repository,
+  index: string,
+): Promise<NamedManifest | undefined> {
+  return db.first<NamedManifest>(
+    `select m->>'digest' as digest, p.version,
+      (m->'platform'->>'os') || '/' || (m->'platform'->>'architecture') as platform
+    from package i cross join jsonb_array_elements(i.facts->'manifests') m
+    join package_file f on f.n = 0 and m->>'digest' in ('sha256:' || f.sha256, 'sha512:' || f.sha512)
+    join package p on p.id = f.package_id
+    where i.format = 'oci' and i.codename = $1 and i.name = $2 and i.version = $3
+      and p.format = 'oci' and p.codename = $1 and p.name = $2 and p.state <> 'published'
+    order by m->>'digest' limit 1`,
+    [codename, name, index],
+  )
+}
+
+/** Whether something that is served names this manifest as a part of it. */
+export async function isPartOfServed(db: Queryable, { codename, name }: Repository, digest: string): Promise<boolean> {
+  const row = await db.first(
+    `select 1 from package where format = 'oci' and codename = $1 and name = $2 and state = 'published'
+      and facts->'manifests' @> $3::jsonb limit 1`,
+    [codename, name, JSON.stringify([{ digest }])],
+  )
   return row !== undefined
 }

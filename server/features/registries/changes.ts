@@ -33,7 +33,15 @@ export interface ChangeDeps {
  */
 const TABLES = [
   ...['retention', 'pin', 'registry_waiting_tag', 'registry_upload', 'maven_arrived', 'maven_said'],
-  ...['remote_name', 'remote_version', 'registry_waiver', 'registry_secret', 'registry_owned_name'],
+  ...[
+    'oci_remote_tag',
+    'oci_remote_list',
+    'remote_name',
+    'remote_version',
+    'registry_waiver',
+    'registry_secret',
+    'registry_owned_name',
+  ],
 ] as const
 
 async function forget(tx: Tx, { outbox }: Pick<ChangeDeps, 'outbox'>, codename: Codename): Promise<void> {

@@ -6,14 +6,12 @@ import type { Unpacked } from '../../files/unpacked.ts'
 import { malformed, quote } from '../../lib/limited.ts'
 import type { Inspection, InnerStream } from '../format.ts'
 import { refuse } from '../refuse.ts'
+import { archOf, MAX_CONFIG, readConfig } from './config.ts'
 import type { Descriptor, Platform } from './descriptor.ts'
 import { artifactTypeOf, MAX_DOCUMENT, readDocument, type OciDocument } from './document.ts'
 import type { OciFacts } from './facts.ts'
 import { hidesOf } from './whiteouts.ts'
 import { inspectLayer, newRoom, openLayer, type Layer } from './layers.ts'
-
-/** The most bytes of an image's config; those of real images have some ten thousand. */
-const MAX_CONFIG = 4 * 2 ** 20
 
 /**
  * A manifest as the protocol hands it to the gate: `filename` is the repository's name below its registry, and `beside`
@@ -45,30 +43,10 @@ export async function readPushed(file: SpooledFile): Promise<Pushed> {
   return { document, layers, config: document.config && byDigest.get(document.config.digest) }
 }
 
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
-
 /** The platform that an image's config names; undefined where it names none. @throws Malformed */
 async function platformOf({ document, config }: Pushed): Promise<Platform | undefined> {
   if (document.kind !== 'image' || config === undefined) return undefined
-  let json: unknown
-  try {
-    json = JSON.parse((await readBytes(config, MAX_CONFIG, 'its config')).toString('utf8'))
-  } catch (error) {
-    return malformed('its config is no JSON, although its media type says so', error)
-  }
-  if (typeof json !== 'object' || json === null) malformed('its config is no object')
-  const { os, architecture, variant } = json as Readonly<Record<string, unknown>>
-  const [system, processor] = [textOf(os), textOf(architecture)]
-  if (system === undefined || processor === undefined) return undefined
-  const kind = textOf(variant)
-  return { os: system, architecture: processor, ...(kind === undefined ? {} : { variant: kind }) }
-}
-
-function archOf({ kind }: OciDocument, platform: Platform | undefined): string {
-  if (kind === 'index') return 'index'
-  if (platform === undefined) return 'artifact'
-  const { os, architecture, variant } = platform
-  return [os, architecture, ...(variant === undefined ? [] : [variant])].join('/')
+  return readConfig(await readBytes(config, MAX_CONFIG, 'its config')).platform
 }
 
 function describe(

@@ -1,4 +1,4 @@
-import type { Repository } from '../../catalog/queries/oci.ts'
+import type { ManifestHead, Repository } from '../../catalog/queries/oci.ts'
 import { asciiLine } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest, Refusal } from '../protocol.ts'
 
@@ -97,3 +97,23 @@ export function placeOf({ address }: Pick<RegistryRequest, 'address'>, ...rest: 
 
 /** A text that fits between the quotes of a header, whole: what ends it may be a link. Source: RFC 9110, 5.6.4. */
 export const headerText = (text: string): string => asciiLine(text).replace(/["\\]/g, "'")
+
+/** A manifest as clients get it. @param asked  the digest that it was asked for by; undefined: by a tag, which moves */
+export function manifestAnswer(
+  { version, mediaType, sha256, size }: ManifestHead,
+  asked: string | undefined,
+): RegistryAnswer {
+  const digest = asked ?? version
+  return {
+    status: 200,
+    type: mediaType,
+    headers: {
+      ...VERSION,
+      'Docker-Content-Digest': digest,
+      'ETag': `"${digest}"`,
+      'Cache-Control': asked === undefined ? 'no-cache' : 'private, max-age=31536000, immutable',
+    },
+    body: { kind: 'blob', sha256, size },
+    conditional: true,
+  }
+}

@@ -1,7 +1,5 @@
-import { whereBlobBelongs } from '../../catalog/queries/store.ts'
 import { isRefusal } from '../../core/errors.ts'
 import type { Blob, Codename } from '../../core/identity.ts'
-import type { SpooledFile } from '../../files/spool.ts'
 import { oci } from '../../formats/oci/index.ts'
 import { needHosted } from '../admit.ts'
 import { chunksOf } from '../body.ts'
@@ -9,6 +7,7 @@ import type { Caller, RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { placeOf, plain, refuseAs, VERSION } from './answers.ts'
 import type { OciDeps } from './deps.ts'
 import { addBlob, findBlob, removeBlob, type KnownBlob, type Repository } from '../../catalog/queries/oci.ts'
+import { createKeepBlob } from './keep-blob.ts'
 import { needDigest, type Route } from './routes.ts'
 import { rangeOf, type Chunk, type Uploads } from './uploads.ts'
 
@@ -48,11 +47,15 @@ function chunkOf({ body, signal, headers }: RegistryRequest): Chunk {
   return { body, signal, range: { first: Number(first), last: Number(last) } }
 }
 
+const COMES_WITH = 'It comes in with the manifest that names it: ask for that first.'
+
 /** What a caller may have of a blob. */
 type Access = 'served' | 'held' | 'absent'
 
-function accessTo({ states }: KnownBlob, caller: Caller): Access {
+function accessTo({ states }: KnownBlob, { caller, registry }: RegistryRequest): Access {
   if (states.includes('published')) return 'served'
+  // nobody sent it: it waits for the gate
+  if (registry.registry?.kind === 'proxy') return states.length === 0 ? 'absent' : 'held'
   // nobody looked at it yet: it goes back to those alone who may publish
   if (!mayWrite(caller)) return states.length === 0 ? 'absent' : 'held'
   return states.length === 0 ? 'served' : 'held'
@@ -62,15 +65,7 @@ function accessTo({ states }: KnownBlob, caller: Caller): Access {
 export function createBlobRoutes(deps: OciDeps, uploads: Uploads) {
   const { db, catalog, pool, outbox, repositories, clock, settings, spool } = deps
 
-  /** Keeps a blob whose bytes have arrived. */
-  async function keep(repository: Repository, file: SpooledFile): Promise<void> {
-    await catalog.holdBlobs([file], async () => {
-      // bytes that only refused versions have stay out of reach
-      const isRefused = (await whereBlobBelongs(db, file.blob.sha256)) === 'quarantine'
-      await (isRefused ? pool.quarantine(file) : pool.add(file))
-      await addBlob(db, repository, file.blob, clock.now())
-    })
-  }
+  const keep = createKeepBlob(deps)
 
   const created = (request: RegistryRequest, name: string, digest: string): RegistryAnswer =>
     plain(201, { 'Location': placeOf(request, name, 'blobs', digest), 'Docker-Content-Digest': digest })
@@ -88,12 +83,17 @@ export function createBlobRoutes(deps: OciDeps, uploads: Uploads) {
     })
 
   async function read(request: RegistryRequest, repository: Repository, digest: string): Promise<RegistryAnswer> {
+    const isProxy = request.registry.registry?.kind === 'proxy'
     const known = await findBlob(db, repository, digest)
-    const access = known === undefined ? 'absent' : accessTo(known, request.caller)
+    const access = known === undefined ? 'absent' : accessTo(known, request)
     if (known === undefined || access === 'absent')
-      return refuseAs(404, 'BLOB_UNKNOWN', `${repository.name} has no blob ${digest}.`)
+      return refuseAs(
+        404,
+        'BLOB_UNKNOWN',
+        `${repository.name} has no blob ${digest}. ${isProxy ? COMES_WITH : ''}`.trim(),
+      )
     // whoever may publish need not send again what is here
-    const isThere = request.method === 'HEAD' && mayWrite(request.caller)
+    const isThere = request.method === 'HEAD' && !isProxy && mayWrite(request.caller)
     if (access === 'held' && !isThere)
       refuseAs(
         403,

@@ -7,6 +7,7 @@ import { collectJob } from './collect.ts'
 import type { OciDeps } from './deps.ts'
 import { createListRoutes } from './lists.ts'
 import { createManifestRoutes } from './manifests.ts'
+import { createOciProxy, refuseDelete } from './proxy/index.ts'
 import { nameIn, routeOf, type Route } from './routes.ts'
 import { createTokens, type ScopeAction } from './token.ts'
 import { createUploads } from './uploads.ts'
@@ -69,6 +70,7 @@ export function createOci(deps: OciDeps): RegistryProtocol {
   const blobs = createBlobRoutes(deps, uploads)
   const manifests = createManifestRoutes(deps, waiting)
   const lists = createListRoutes(deps, waiting)
+  const proxy = createOciProxy(deps, lists)
 
   /** Keeps a token of the exchange to what it was given for. @throws OciRefusal UNAUTHORIZED */
   async function needGrant(request: RegistryRequest, route: Route): Promise<void> {
@@ -94,19 +96,20 @@ export function createOci(deps: OciDeps): RegistryProtocol {
       if (!isRead(request.method))
         refuseAs(405, 'UNSUPPORTED', `A list takes no ${request.method}.`, { Allow: 'GET, HEAD' })
     }
+    const isProxy = request.registry.registry?.kind === 'proxy'
     switch (found.kind) {
       case 'blob':
-        return blobs.blob(request, found)
+        return isProxy && request.method === 'DELETE' ? refuseDelete(request) : blobs.blob(request, found)
       case 'upload':
         return blobs.upload(request, { codename: request.registry.codename, name: found.name }, found.id)
       case 'manifest':
-        return manifests(request, found)
+        return isProxy ? proxy.manifest(request, found) : manifests(request, found)
       case 'tags':
         mustRead()
-        return lists.tags(request, found.name)
+        return (isProxy ? proxy.lists : lists).tags(request, found.name)
       case 'referrers':
         mustRead()
-        return lists.referrers(request, found)
+        return (isProxy ? proxy.lists : lists).referrers(request, found)
     }
   }
 

@@ -14,7 +14,7 @@ const MOST = 10_000
 const MOST_REFERRERS = 1_000
 
 /** Source: distribution specification 1.1, "Listing Tags". */
-function partOf(query: URLSearchParams): { readonly last: string; readonly n: number } {
+export function partOf(query: URLSearchParams): { readonly last: string; readonly n: number } {
   const n = query.get('n') ?? String(MOST)
   if (!/^\d{1,9}$/.test(n)) refuseAs(400, 'UNSUPPORTED', 'n is not allowed: it must be a whole number.')
   return { last: query.get('last') ?? '', n: Math.min(MOST, Number(n)) }
@@ -49,6 +49,20 @@ function pageOf<T>(
 
 const printQuery = (query: Readonly<Record<string, string>>): string => new URLSearchParams(query).toString()
 
+/** A part of the tags of a repository. @param found  in the order of their names, with one more than the `n` wanted */
+export function tagsAnswer(
+  request: RegistryRequest,
+  name: string,
+  { found, n }: { readonly found: readonly string[]; readonly n: number },
+): RegistryAnswer {
+  const { page, link } = pageOf(
+    found,
+    n,
+    tag => `${placeOf(request, name, 'tags/list')}?${printQuery({ n: String(n), last: tag })}`,
+  )
+  return json({ name: `${request.asked.codename}/${name}`, tags: page }, link)
+}
+
 /** What there is: tags, referrers, repositories. Names what is published, and nothing else. */
 export function createListRoutes(
   { db, repositories }: { readonly db: Db; readonly repositories: Pick<Repositories, 'seenBy'> },
@@ -62,12 +76,7 @@ export function createListRoutes(
       await waiting.settle(repository)
       const found = await listTags(db, repository, { last, n: n + 1 })
       if (found.length === 0 && !(await hasVersions(db, repository))) refuseName(repository)
-      const { page, link } = pageOf(
-        found,
-        n,
-        tag => `${placeOf(request, name, 'tags/list')}?${printQuery({ n: String(n), last: tag })}`,
-      )
-      return json({ name: `${codename}/${name}`, tags: page }, link)
+      return tagsAnswer(request, name, { found, n })
     },
 
     /** Source: distribution specification 1.1, "Listing Referrers". */

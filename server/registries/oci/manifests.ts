@@ -1,9 +1,7 @@
-import { Readable } from 'node:stream'
 import { readTag } from '../../catalog/queries/tags.ts'
 import type { Blob, PackageName } from '../../core/identity.ts'
 import { isServed, type Manifest } from '../../core/manifest.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
-import { together, type SpooledFile } from '../../files/spool.ts'
 import { MAX_DOCUMENT, readDocument, type OciDocument } from '../../formats/oci/document.ts'
 import type { OciFacts } from '../../formats/oci/facts.ts'
 import { oci } from '../../formats/oci/index.ts'
@@ -13,8 +11,9 @@ import { actorOf, admitVersion, needHosted } from '../admit.ts'
 import { chunksOf, readSmall } from '../body.ts'
 import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
-import { headerText, placeOf, plain, refuseAs, refuseName, VERSION } from './answers.ts'
+import { headerText, manifestAnswer, placeOf, plain, refuseAs, refuseName } from './answers.ts'
 import type { OciDeps } from './deps.ts'
+import { gather } from './gather.ts'
 import {
   findBlobs,
   findByDigest,
@@ -62,7 +61,7 @@ function documentOf(bytes: Buffer, type: string | undefined): OciDocument {
 
 /** Manifests by tag and digest. Source: distribution specification 1.1, "Pull", "Push", "Content Management". */
 export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
-  const { db, catalog, spool, pool } = deps
+  const { db, catalog } = deps
 
   /** Of a tag the version that it names, else the one that it waits for. */
   async function digestOf(repository: Repository, reference: string): Promise<string | undefined> {
@@ -89,20 +88,8 @@ export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
   async function read(request: RegistryRequest, repository: Repository, reference: string): Promise<RegistryAnswer> {
     const digest = (await digestOf(repository, reference)) ?? (await unknown(repository, reference))
     const found = (await findHead(db, repository, digest)) ?? (await unknown(repository, reference))
-    const { version, state, mediaType, sha256, size } = found
-    if (!isServed(state)) return refuseHeld(request, repository, version)
-    return {
-      status: 200,
-      type: mediaType,
-      headers: {
-        ...VERSION,
-        'Docker-Content-Digest': digest,
-        'ETag': `"${digest}"`,
-        'Cache-Control': isDigest(reference) ? 'private, max-age=31536000, immutable' : 'no-cache',
-      },
-      body: { kind: 'blob', sha256, size },
-      conditional: true,
-    }
+    if (!isServed(found.state)) return refuseHeld(request, repository, found.version)
+    return manifestAnswer(found, isDigest(reference) ? reference : undefined)
   }
 
   /** The blobs that a manifest needs here, each once. @throws OciRefusal MANIFEST_BLOB_UNKNOWN, SIZE_INVALID */
@@ -154,37 +141,12 @@ export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
     return `It names the manifest ${held.digest}${where}, which is not served.`
   }
 
-  /** The manifest with its blobs, as files that have arrived. */
-  async function gather(
-    { bytes, name, signal }: { readonly bytes: Buffer; readonly name: string; readonly signal: AbortSignal },
-    blobs: ReadonlyMap<string, Blob>,
-  ): Promise<SpooledFile> {
-    const beside: SpooledFile[] = []
-    try {
-      for (const [digest, blob] of blobs) {
-        const path = await pool.locate(blob.sha256)
-        beside.push(await spool.borrow(path, { filename: digest, blob }))
-      }
-      const main = await spool.receive(Readable.from([bytes]), {
-        filename: name,
-        limitBytes: MAX_DOCUMENT,
-        setting: 'none',
-        signal,
-      })
-      return together(main, beside)
-    } catch (error) {
-      await Promise.all(beside.map(file => file.discard()))
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-      return refuseAs(404, 'MANIFEST_BLOB_UNKNOWN', 'A blob of the manifest was removed meanwhile. Push it again.')
-    }
-  }
-
   async function admit(request: RegistryRequest, repository: Repository, bytes: Buffer): Promise<Manifest> {
     const { registry, caller, headers, signal } = request
     const document = documentOf(bytes, headers['content-type'])
     const blobs = await blobsOf(repository, document)
     const held = await heldFor(repository, document)
-    const file = await gather({ bytes, name: repository.name, signal }, blobs)
+    const file = await gather(deps, { bytes, name: repository.name, signal }, blobs)
     const publication = {
       file,
       format: oci,

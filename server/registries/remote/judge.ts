@@ -42,11 +42,17 @@ const hashOf = (value: unknown): string => createHash('md5').update(JSON.stringi
 
 type Rules = NonNullable<Distribution['registry']>
 
+/** Why a version is too young, and until when; null: for as long as its upstream names no date. */
+export interface Young {
+  readonly said: string
+  readonly ripe_at: Date | null
+}
+
 /** Whether a version is too young, with the sentence for people; undefined where it is old enough by its rules. */
-function youth(
+export function youth(
   { published_at: published, seen_at: seen }: Pick<RemoteRow, 'published_at' | 'seen_at'>,
   { minAgeDays = 0, ageFrom = 'upstream' }: Rules,
-): Pick<Verdict, 'said' | 'ripe_at'> | undefined {
+): Young | undefined {
   if (minAgeDays === 0) return undefined
   const days = minAgeDays === 1 ? '1 day' : `${minAgeDays} days`
   const from = ageFrom === 'upstream' ? published : seen

@@ -32,6 +32,8 @@ export interface Remote {
    * is known
    */
   find(registry: Distribution, name: string): Promise<RemoteName | undefined>
+  /** Whether a name may be looked up outside, for what `find` does not ask. @throws name_is_ours */
+  needForeign(registry: Pick<Distribution, 'format'>, name: string): Promise<void>
   /** Its versions, oldest first by the order of the format. @param options.version  that one alone */
   rows(
     registry: Distribution,
@@ -65,12 +67,16 @@ export function createRemote(deps: RemoteDeps): Remote {
   const names = createRemoteNames({ ...deps, upstream, freshness, reading: createIndexReading() })
   const judge = createJudge(deps)
   const bringing = createBring({ ...deps, upstream, flights })
+  const needForeign: Remote['needForeign'] = async ({ format }, name) => {
+    if (isOwned(await ownersOf(deps, { format, name }))) fail('name_is_ours', { name })
+  }
   return {
     upstream,
     freshness,
+    needForeign,
     async find(registry, name) {
       // before anything is asked outside
-      if (isOwned(await ownersOf(deps, { format: registry.format, name }))) fail('name_is_ours', { name })
+      await needForeign(registry, name)
       const known = await names.find(registry, name)
       if (known === undefined) return undefined
       const mark = await judge.settle(registry, name, known)

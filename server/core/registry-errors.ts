@@ -37,7 +37,6 @@ export const REGISTRY_ERRORS = {
     409,
     'The tag {tag} can only name a version that clients get, and {name} {version} is {state}. Approve it first, or choose another.',
   ],
-  version_held: [403, '{why}'],
   not_served: [
     409,
     '{name} {version} is {state} in {distribution}: no client finds it until it is approved. {instead}',

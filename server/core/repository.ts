@@ -57,8 +57,6 @@ export interface SeenRepositories {
   get(codename: string): Distribution
   /** For a codename in a path. @throws distribution_not_found */
   need(codename: string): Distribution
-  /** Those with a signed tree. */
-  distributions(): readonly Distribution[]
   /** Those whose clients ask for each name. */
   registries(): readonly Distribution[]
   /** The same without registries. */
@@ -96,7 +94,6 @@ function lookup(all: All, find: Find): Omit<SeenRepositories, 'trees'> {
           .join(', '),
       }),
     need: codename => find(codename) ?? fail('distribution_not_found', { codename: codename.slice(0, 80) }),
-    distributions: () => all().filter(one => !isRegistry(one)),
     registries: () => all().filter(isRegistry),
   }
 }

@@ -116,7 +116,7 @@ export async function listDistributions(
   const rows = new Map((await listDistributionRows(db, viewer)).map(row => [row.codename, row]))
   return repositories
     .seenBy(viewer)
-    .distributions()
+    .trees.all()
     .map(distribution => {
       const { codename, format, label, archs, components, release, endOfLife, state, builtin, basedOn, scanner } =
         distribution

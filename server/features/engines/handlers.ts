@@ -167,7 +167,7 @@ const isYes = (text: string | undefined): boolean => text === 'true' || text ===
 export const engineHandlers: Handlers<typeof engines, EngineDeps> = {
   'GET /security/engines': async (deps, { viewer }) => {
     const { scanners, database, importer, settings, security, clock } = deps
-    const distributions = deps.repositories.seenBy(viewer).distributions()
+    const distributions = deps.repositories.seenBy(viewer).trees.all()
     const meta = (await database.open().catch(() => undefined))?.meta
     const { running, since, last } = importer.state()
     const meanwhile = whileUnavailable(settings.now().validation, settings.now().validation.grype_scan)

@@ -14,7 +14,7 @@ import { createHostGuard } from '../outbound/guard.ts'
 import type { Settings } from '../settings/store.ts'
 import type { JudgeRoots } from './catalogue/reach.ts'
 import { createAgents } from '../outbound/exchange/agents.ts'
-import { createBreaker, type Breaker } from '../outbound/exchange/breaker.ts'
+import { createBreaker } from '../outbound/exchange/breaker.ts'
 import { createBucket } from '../outbound/exchange/bucket.ts'
 import { createExchange, type Exchange } from '../outbound/exchange/exchange.ts'
 import { PATIENCE } from '../outbound/exchange/patience.ts'
@@ -33,7 +33,6 @@ import { createKeyStore, type KeyStore } from './trust/key-store.ts'
 export interface UpstreamsPart extends Part {
   /** For registries of others. */
   readonly exchange: Exchange
-  readonly breaker: Breaker
   readonly reach: Reach
   readonly keys: KeyStore
   readonly sources: SourceStore
@@ -112,7 +111,6 @@ export function composeUpstreams(needs: UpstreamsNeeds): UpstreamsPart {
   const listSources = async (): Promise<readonly Source[]> => (await sources.list()).map(({ source }) => source)
   return {
     exchange,
-    breaker,
     reach,
     keys,
     sources,

@@ -40,6 +40,8 @@ export interface RegistryUpstream {
   fail(status: number | undefined): void
   /** From now on nothing is answered until it is false again. */
   hang(is: boolean): void
+  /** Ends the connections of those who wait for an answer. */
+  drop(): void
   /** Takes the address from clients, as a cut cable does; `url` answers no more. */
   close(): Promise<void>
 }
@@ -81,6 +83,7 @@ export async function startRegistryUpstream(): Promise<RegistryUpstream> {
     remove: path => void files.delete(path),
     fail: status => void (failing = status),
     hang: is => void (isHanging = is),
+    drop: () => server.closeAllConnections(),
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())

@@ -9,8 +9,11 @@ export interface RemoteKey {
   readonly name: string
 }
 
-/** Why clients do not get a version from the index; `blocked` and `review`: what the policy makes of its findings. */
-export type Hidden = 'malicious' | 'blocked' | 'review' | 'young'
+/**
+ * Why clients do not get a version from the index; `blocked` and `review`: what the policy makes of its findings;
+ * `unjudged`: it has just been listed, and no verdict is there yet.
+ */
+export type Hidden = 'malicious' | 'blocked' | 'review' | 'young' | 'unjudged'
 
 /** What is known of a name. */
 export interface NameRow {
@@ -123,8 +126,9 @@ export interface SavedIndex {
  */
 const UPSERT = `
   insert into remote_version as r (codename, name, version, arch, sort_key, published_at, seen_at, file, facts,
-    full_document, short_document, is_listed)
-  select $1, $2, e.version, e.arch, e.sort_key, e.published_at, $3, e.file, e.facts, e.full_document, e.short_document, true
+    full_document, short_document, is_listed, hidden, said)
+  select $1, $2, e.version, e.arch, e.sort_key, e.published_at, $3, e.file, e.facts, e.full_document, e.short_document, true,
+    'unjudged', 'Its upstream has just listed it, and it is being judged.'
   from jsonb_to_recordset($4::jsonb) as e (version text, arch text, sort_key text, published_at timestamptz, file jsonb,
     facts jsonb, full_document text, short_document text)
   on conflict (codename, name, version, arch) do update set is_listed = true, facts = excluded.facts,

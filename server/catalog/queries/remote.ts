@@ -11,7 +11,7 @@ export interface HiddenRow {
   readonly version: string
   readonly arch: string
   /** `here`: its package is here and waits or was refused. */
-  readonly because: Hidden | 'here'
+  readonly because: Exclude<Hidden, 'unjudged'> | 'here'
   readonly said: string | null
   readonly published_at: Date | null
   readonly seen_at: Date
@@ -31,9 +31,12 @@ export interface HiddenFilter {
   readonly because?: string | undefined
 }
 
-/** As `visibleOf` in registries/remote: what a person approved is served, but for malicious code. */
+/**
+ * As `visibleOf` in registries/remote: what a person approved is served, but for malicious code. What is being judged
+ * is not told of: a moment later it is this or that.
+ */
 const HIDDEN = `(r.hidden = 'malicious' or (p.state is not null and p.state <> 'published')
-  or (p.state is null and r.hidden is not null and (r.hidden <> 'young' or r.ripe_at is null or r.ripe_at > $3)))`
+  or (p.state is null and r.hidden <> 'unjudged' and (r.hidden <> 'young' or r.ripe_at is null or r.ripe_at > $3)))`
 
 /** Versions that clients do not get, those that were seen last first. */
 export function listHidden(

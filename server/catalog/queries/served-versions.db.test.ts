@@ -31,7 +31,8 @@ test('a registry that reads through serves what its index lists, too, but for wh
   const { db } = stock
   const key = { codename: 'bookworm' as Codename, name: 'a' }
   const [now, revision] = [new Date(), 'first']
-  const versions = ['1.0', '2.0', '3.0', '4.0', '5.0', '6.0']
+  // the last one has no verdict yet
+  const versions = ['1.0', '2.0', '3.0', '4.0', '5.0', '6.0', '7.0']
   const entries = versions.map(version => ({ version, arch: 'amd64', sort_key: version, facts: {} }))
   async function* chunks() {
     yield JSON.stringify(entries)
@@ -39,7 +40,7 @@ test('a registry that reads through serves what its index lists, too, but for wh
   const keys = versions.map(version => `${version}\tamd64`)
   const index = { about: {}, validators: {}, keys, chunks: chunks() }
   await saveIndex(db, key, { format: 'deb', now, revision, index })
-  const verdict = (version: string, hidden: 'blocked' | 'young', ripe: number | null) => ({
+  const verdict = (version: string, hidden: 'blocked' | 'young' | null, ripe: number | null) => ({
     ...{
       version,
       arch: 'amd64',
@@ -49,10 +50,12 @@ test('a registry that reads through serves what its index lists, too, but for wh
     },
   })
   const verdicts = [
+    verdict('1.0', null, null),
     verdict('2.0', 'blocked', null),
     verdict('3.0', 'young', 3_600_000),
     verdict('4.0', 'young', -3_600_000),
     verdict('5.0', 'young', null),
+    verdict('6.0', null, null),
   ]
   await saveVerdicts(db, key, { revision, mark: 'judged', verdicts })
   await stock.put({ name: 'a', version: '6.0', codename: 'bookworm', state: 'pending_review' })

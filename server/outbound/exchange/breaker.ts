@@ -8,7 +8,7 @@ export interface Breaker {
 }
 
 const FAILURES = 3
-const RESTS_MS = [5, 15, 60].map(minutes => minutes * 60_000)
+const MINUTE = 60_000
 
 interface Health {
   failures: number
@@ -16,8 +16,14 @@ interface Health {
   until: number
 }
 
-/** After three failures in a row a host rests for 5 minutes, then for 15, then for 60 each time that it fails again. */
-export function createBreaker({ now }: { readonly now: () => Date }): Breaker {
+/**
+ * After three failures in a row a host rests, by default for 5 minutes, then for 15, then for 60 each time that it
+ * fails again.
+ */
+export function createBreaker(
+  { now }: { readonly now: () => Date },
+  restsMs: readonly [number, ...number[]] = [5 * MINUTE, 15 * MINUTE, 60 * MINUTE],
+): Breaker {
   const hosts = new Map<string, Health>()
   return {
     restsUntil(host) {
@@ -32,8 +38,8 @@ export function createBreaker({ now }: { readonly now: () => Date }): Breaker {
       health.failures++
       // after a rest one failure is enough
       if (health.failures < FAILURES && health.rests === 0) return
-      health.until = now().getTime() + (RESTS_MS[health.rests] ?? 60 * 60_000)
-      health.rests = Math.min(health.rests + 1, RESTS_MS.length - 1)
+      health.until = now().getTime() + (restsMs[health.rests] ?? restsMs[0])
+      health.rests = Math.min(health.rests + 1, restsMs.length - 1)
       health.failures = 0
     },
     worked: host => void hosts.delete(host),

@@ -1,5 +1,5 @@
-import type { Manifest } from '../../core/manifest.ts'
-import { isServed } from '../../core/manifest.ts'
+import type { PackageRef } from '../../core/identity.ts'
+import { isServed, type Manifest } from '../../core/manifest.ts'
 import { compareSemver, isSemver } from '../../core/versions/semver.ts'
 import { differenceFrom } from '../../formats/npm/difference.ts'
 import { installScriptsOf } from '../../formats/npm/documents.ts'
@@ -173,6 +173,18 @@ function differenceOf({ facts, paths }: Manifest, { document, facts: listed }: R
   }
 }
 
+async function bringIn(
+  remote: ProtocolDeps['remote'],
+  request: RegistryRequest,
+  { ref, file }: { readonly ref: PackageRef; readonly file: File },
+): Promise<Manifest> {
+  const { registry } = request
+  const [listed] = await remote.rows(registry, ref.name, { form: 'full', version: ref.version })
+  const heldFor = (came: Manifest) => (listed === undefined ? undefined : differenceOf(came, listed))
+  const by = { actor: actorOf(request.caller), patienceMs: PATIENCE_MS }
+  return remote.bring(registry, { ref, files: [file], heldFor }, by)
+}
+
 /** The bytes of a version, by the name of its file: from here, or brought in now. */
 export async function remoteTarball(
   { remote, catalog, clock }: Pick<ProtocolDeps, 'remote' | 'catalog' | 'clock'>,
@@ -180,22 +192,22 @@ export async function remoteTarball(
   { name, file }: { readonly name: string; readonly file: string },
 ): Promise<RegistryAnswer> {
   const { registry, console } = request
+  const { codename } = registry
   const version = versionIn(name, file)
-  if (!isName(name) || (await remote.find(registry, name)) === undefined) return noPackage(name, registry.codename)
-  const [row] = version === undefined ? [] : await remote.rows(registry, name, { form: 'full', version })
-  if (version === undefined || row === undefined || row.file === null)
-    return noVersion(name, version ?? file, registry.codename)
+  if (!isName(name)) return noPackage(name, codename)
+  const rowOf = async (anyAge: boolean): Promise<RemoteRow | 'no package' | undefined> => {
+    if ((await remote.find(registry, name, { anyAge })) === undefined) return 'no package'
+    return version === undefined ? undefined : (await remote.rows(registry, name, { version }))[0]
+  }
+  // what it is does not change, so the upstream is asked only for a version that is not known
+  const row = (await rowOf(true)) ?? (await rowOf(false))
+  if (row === 'no package') return noPackage(name, codename)
+  if (version === undefined || row === undefined || row.file === null) return noVersion(name, version ?? file, codename)
   const visible = visibleOf(row, clock.now())
   if (visible.is === 'held') return heldBack(visible.manifest, console)
   const ref = refOf(request, name, version)
   if (visible.is === 'hidden' && !visible.mayAsk) return withheld(whyHidden(visible.said, console, ref))
-  const manifest =
-    (await catalog.findKnown(ref)) ??
-    (await remote.bring(
-      registry,
-      { ref, files: [row.file], heldFor: came => differenceOf(came, row) },
-      { actor: actorOf(request.caller), patienceMs: PATIENCE_MS },
-    ))
+  const manifest = (await catalog.findKnown(ref)) ?? (await bringIn(remote, request, { ref, file: row.file }))
   if (!isServed(manifest.state)) return heldBack(manifest, console)
   const { sha256, size } = manifest.files[0].blob
   return { status: 200, type: 'application/octet-stream', body: { kind: 'blob', sha256, size } }

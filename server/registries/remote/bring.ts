@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Actor, Admit } from '../../catalog/change.ts'
+import { fail } from '../../core/errors.ts'
 import { isMalicious } from '../../core/findings.ts'
 import { printRef, type PackageRef } from '../../core/identity.ts'
 import { transition, type Decision, type Manifest } from '../../core/manifest.ts'
@@ -137,6 +138,7 @@ export function createBring(deps: BringDeps): Bring {
     wanted: Wanted | WantedOtherwise,
     { actor, signal }: { readonly actor: Actor; readonly signal: AbortSignal },
   ): Promise<Manifest> {
+    if (registry.state === 'retired') fail('distribution_retired', { codename: registry.codename })
     const file = await ('files' in wanted ? fetchAll(registry, wanted.files, signal) : wanted.fetch(signal))
     const changed = await passGate(
       gate,

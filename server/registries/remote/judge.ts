@@ -7,7 +7,9 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Matcher } from '../../scanners/matcher.ts'
 import type { Settings } from '../../settings/store.ts'
 import { printFindings } from '../held.ts'
+import type { Flights } from './flights.ts'
 import {
+  findName,
   listRemote,
   readLocalMark,
   saveVerdicts,
@@ -31,6 +33,7 @@ export interface JudgeDeps {
   readonly matcher: Pick<Matcher, 'match' | 'coverage' | 'generation'>
   readonly settings: Pick<Settings, 'now'>
   readonly clock: Clock
+  readonly flights: Pick<Flights, 'join'>
 }
 
 const DAY_MS = 86_400_000
@@ -63,7 +66,7 @@ export function youth(
   return { said: `It is younger than ${days}: ${since}, let through from ${ripe.toISOString()} on.`, ripe_at: ripe }
 }
 
-export function createJudge({ db, matcher, settings, clock }: JudgeDeps): Judge {
+export function createJudge({ db, matcher, settings, clock, flights }: JudgeDeps): Judge {
   async function findingsOf(registry: Distribution, name: string, rows: readonly RemoteRow[]) {
     const all: (readonly Finding[])[] = []
     const { coverage } = await matcher.coverage(registry)
@@ -92,13 +95,16 @@ export function createJudge({ db, matcher, settings, clock }: JudgeDeps): Judge 
         [rules.minAgeDays, rules.ageFrom],
         waivers.map(({ version }) => version),
       ])
-      if (known.judged_for !== mark) {
-        const rows = await listRemote(db, key, { format })
-        const findings = isScanned ? await findingsOf(registry, name, rows) : []
-        const waived = new Set(waivers.map(({ version }) => version))
-        const verdicts = rows.map((row, at) => verdictOf(row, findings[at] ?? [], waived.has(row.version)))
-        await saveVerdicts(db, key, { revision: known.revision, mark, verdicts })
-      }
+      if (known.judged_for !== mark)
+        await flights.join(`judge ${codename} ${name} ${mark}`, async () => {
+          // somebody may just have done it
+          if ((await findName(db, key))?.judged_for === mark) return
+          const rows = await listRemote(db, key, { format })
+          const findings = isScanned ? await findingsOf(registry, name, rows) : []
+          const waived = new Set(waivers.map(({ version }) => version))
+          const verdicts = rows.map((row, at) => verdictOf(row, findings[at] ?? [], waived.has(row.version)))
+          await saveVerdicts(db, key, { revision: known.revision, mark, verdicts })
+        })
       return hashOf([mark, packages])
 
       function verdictOf(row: RemoteRow, found: readonly Finding[], isWaived: boolean): Verdict {

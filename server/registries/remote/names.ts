@@ -24,14 +24,19 @@ import type { Upstream } from './upstream.ts'
 /** What an upstream says of a name, now or when it was last asked. */
 export type KnownName = Known<NameRow>
 
+export interface FindOptions {
+  readonly anyAge?: boolean
+}
+
 /** The names of the registries of others. */
 export interface RemoteNames {
   /**
    * What is known of a name, as fresh as `Freshness.current` has it.
+   * @param options.anyAge  what was ever known of it is enough
    * @returns undefined where the upstream has no such name and never had one
    * @throws outbound_failed, outbound_refused, upstream_refused where nothing is known
    */
-  find(registry: Distribution, name: string): Promise<KnownName | undefined>
+  find(registry: Distribution, name: string, options?: FindOptions): Promise<KnownName | undefined>
   close(): Promise<void>
 }
 
@@ -72,11 +77,14 @@ export function createRemoteNames({ db, upstream, spool, reading, freshness, clo
     }
     const into = `${file.path}.rows`
     try {
-      const read = await reading.read({
-        ...{ format: registry.format, name, url: url.href, path: file.path, into },
-        type: (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '',
-        isPacked: encoding === 'gzip' || encoding === 'x-gzip',
-      })
+      const read = await reading.read(
+        {
+          ...{ format: registry.format, name, url: url.href, path: file.path, sizeBytes: file.blob.size, into },
+          type: (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '',
+          isPacked: encoding === 'gzip' || encoding === 'x-gzip',
+        },
+        signal,
+      )
       if ('why' in read) return refuseUpstream(filename, 'malformed', read.why)
       await saveIndex(
         db,
@@ -126,8 +134,10 @@ export function createRemoteNames({ db, upstream, spool, reading, freshness, clo
   }
 
   return {
-    find(registry, name) {
+    async find(registry, name, { anyAge = false } = {}) {
       const key = { codename: registry.codename, name }
+      const known = anyAge ? await findName(db, key) : undefined
+      if (known?.is_missing === false) return known
       return freshness.current<NameRow>({
         key: `name ${registry.codename} ${name}`,
         find: () => findName(db, key),

@@ -6,10 +6,12 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { FormatId } from '../../core/identity.ts'
 import { getFormat } from '../../formats/index.ts'
+import { createLanes, type Lane } from '../../lib/lanes.ts'
 import { createLimitedThreads, ThreadLimit, type ThreadLimits } from '../../lib/limited-threads.ts'
-import type { Fields } from '../../lib/fields.ts'
+import { isFields, type Fields } from '../../lib/fields.ts'
 import { Malformed, malformed, printBytes } from '../../lib/limited.ts'
 import { findReader } from './readers.ts'
+import type { RemoteEntry } from './reader.ts'
 
 /** An index that lies in a file. */
 export interface IndexQuestion {
@@ -18,6 +20,7 @@ export interface IndexQuestion {
   readonly url: string
   readonly type: string
   readonly path: string
+  readonly sizeBytes: number
   readonly isPacked: boolean
   /** Where the rows go: a line for each list of entries. */
   readonly into: string
@@ -34,8 +37,18 @@ const CHUNK = 256 * 1024
 
 // what a text of PostgreSQL cannot hold
 const clean = (text: string): string => text.toWellFormed().replaceAll('\u0000', '')
-const printClean = (value: unknown): string =>
-  JSON.stringify(value, (_, one: unknown) => (typeof one === 'string' ? clean(one) : one))
+const cleaned = (value: unknown): unknown => {
+  if (typeof value === 'string') return clean(value)
+  return isFields(value) ? Object.fromEntries(Object.entries(value).map(([key, one]) => [clean(key), one])) : value
+}
+const printClean = (value: unknown): string => JSON.stringify(value, (_, one: unknown) => cleaned(one))
+
+/** A date that the database takes. */
+function dateOf({ published_at: text }: RemoteEntry): { readonly published_at: string | undefined } {
+  const at = new Date(text ?? Number.NaN)
+  const isUsual = at.getTime() > 0 && at.getUTCFullYear() < 10_000
+  return { published_at: isUsual ? at.toISOString() : undefined }
+}
 
 async function bytesOf({ path, isPacked }: IndexQuestion): Promise<Buffer> {
   const bytes = await readFile(path)
@@ -69,7 +82,7 @@ export async function readIndexFile(question: IndexQuestion): Promise<IndexRead>
       if (keys.has(key)) continue // the first one counts, for clients too
       if (keys.size === MOST_ENTRIES) malformed(`it lists more than ${MOST_ENTRIES} versions`)
       keys.add(key)
-      const row = printClean({ ...entry, sort_key: format.versionKey(entry.version) })
+      const row = printClean({ ...entry, ...dateOf(entry), sort_key: format.versionKey(entry.version) })
       rows.push(row)
       size += row.length
       if (size >= CHUNK) await write()
@@ -90,19 +103,27 @@ const PROGRAM = import.meta.filename.endsWith('.ts')
   : join(import.meta.dirname, 'remote-worker.mjs')
 const LIMITS: ThreadLimits = { memoryMb: 1_024, cpuSeconds: 180 }
 const IDLE_MS = 30_000
+/** A client asks for many names at once, and a thread may use much memory. Small indexes do not wait for large ones. */
+const LANES: readonly Lane[] = [
+  { upToBytes: 256 * 1024, atOnce: 2, mostWaiting: Infinity },
+  { upToBytes: Infinity, atOnce: 1, mostWaiting: Infinity },
+]
 
 /** Reads an index in a thread of its own, which ends at a limit of memory and of processor time. */
 export interface IndexReading {
-  read(question: IndexQuestion): Promise<IndexRead>
+  /** @throws the signal's reason */
+  read(question: IndexQuestion, signal: AbortSignal): Promise<IndexRead>
   close(): Promise<void>
 }
 
 export function createIndexReading(): IndexReading {
   const threads = createLimitedThreads<IndexQuestion, IndexRead>({ program: PROGRAM, limits: LIMITS, idleMs: IDLE_MS })
+  const lanes = createLanes(LANES, () => malformed('too many indexes wait'))
   return {
-    async read(question) {
+    async read(question, signal) {
       try {
-        return await threads.run(question)
+        const { sizeBytes } = question
+        return await lanes.run({ sizeBytes, signal }, () => threads.run(question, { signal }))
       } catch (error) {
         if (!(error instanceof ThreadLimit)) throw error
         return { why: `reading it needs more than it may: ${error.message}` }

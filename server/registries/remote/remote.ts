@@ -3,7 +3,7 @@ import { fail } from '../../core/errors.ts'
 import type { Manifest } from '../../core/manifest.ts'
 import type { Distribution } from '../../core/repository.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
-import type { Breaker } from '../../outbound/exchange/breaker.ts'
+import { createBreaker } from '../../outbound/exchange/breaker.ts'
 import type { Exchange } from '../../outbound/exchange/exchange.ts'
 import type { RegistryDeps } from '../deps.ts'
 import { isOwned, ownersOf } from '../owned.ts'
@@ -11,7 +11,7 @@ import { createBring, type Wanted, type WantedOtherwise } from './bring.ts'
 import { createFlights } from './flights.ts'
 import { createFreshness, type Freshness } from './freshness.ts'
 import { createJudge } from './judge.ts'
-import { createRemoteNames, type KnownName } from './names.ts'
+import { createRemoteNames, type FindOptions, type KnownName } from './names.ts'
 import { createIndexReading } from './read-index.ts'
 import { listRemote, type DocumentForm, type RemoteRow } from '../../catalog/queries/remote-versions.ts'
 import { createUpstream, type Upstream } from './upstream.ts'
@@ -27,11 +27,12 @@ export interface RemoteName extends Pick<KnownName, 'about' | 'checked_at' | 'st
 export interface Remote {
   /**
    * A name, as the upstream has it now or had it within the last 7 days.
+   * @param options.anyAge  whenever it had it: for a file that the caller names exactly
    * @returns undefined where it has no such name
    * @throws name_is_ours before anything is asked; outbound_failed, outbound_refused, upstream_refused where nothing
    * is known
    */
-  find(registry: Distribution, name: string): Promise<RemoteName | undefined>
+  find(registry: Distribution, name: string, options?: FindOptions): Promise<RemoteName | undefined>
   /** Whether a name may be looked up outside, for what `find` does not ask. @throws name_is_ours */
   needForeign(registry: Pick<Distribution, 'format'>, name: string): Promise<void>
   /** Its versions, oldest first by the order of the format. @param options.version  that one alone */
@@ -54,18 +55,20 @@ export interface Remote {
 
 export interface RemoteDeps extends RegistryDeps {
   readonly exchange: Exchange
-  readonly breaker: Breaker
   readonly box: SecretBox
 }
+
+/** A person waits for each request, so an upstream that fails rests for less than repositories do. */
+const RESTS_MS = [30_000, 60_000, 300_000] as const
 
 /** Makes the one way to the registries of others. */
 export function createRemote(deps: RemoteDeps): Remote {
   const { db } = deps
-  const upstream = createUpstream(deps)
+  const upstream = createUpstream({ ...deps, breaker: createBreaker(deps.clock, RESTS_MS) })
   const flights = createFlights()
   const freshness = createFreshness({ ...deps, flights })
   const names = createRemoteNames({ ...deps, upstream, freshness, reading: createIndexReading() })
-  const judge = createJudge(deps)
+  const judge = createJudge({ ...deps, flights })
   const bringing = createBring({ ...deps, upstream, flights })
   const needForeign: Remote['needForeign'] = async ({ format }, name) => {
     if (isOwned(await ownersOf(deps, { format, name }))) fail('name_is_ours', { name })
@@ -74,10 +77,10 @@ export function createRemote(deps: RemoteDeps): Remote {
     upstream,
     freshness,
     needForeign,
-    async find(registry, name) {
+    async find(registry, name, options) {
       // before anything is asked outside
       await needForeign(registry, name)
-      const known = await names.find(registry, name)
+      const known = await names.find(registry, name, options)
       if (known === undefined) return undefined
       const mark = await judge.settle(registry, name, known)
       const { about, checked_at, stale, is_missing: isMissing } = known

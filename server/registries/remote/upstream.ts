@@ -63,6 +63,8 @@ const TRIES = 3
 /** What a server is waited for that says how long. */
 const LONGEST_WAIT_MS = 15_000
 
+/** A server says of itself that it is out of order; 500 is about what was asked for. */
+const OUT_OF_ORDER = new Set([502, 503, 504])
 const isPassing = (status: number): boolean => status === 429 || status >= 500
 
 /** The address of the upstream, with a slash at its end. @throws outbound_refused */
@@ -120,7 +122,7 @@ export function createUpstream({ db, exchange, breaker, box, spool }: UpstreamDe
       host: answer.url.host,
       why: `it answered ${answer.status}`,
       isPassing: true,
-      isHosts: answer.status >= 500,
+      isHosts: OUT_OF_ORDER.has(answer.status),
       ...(Number.isFinite(after) ? { retryAfterMs: after * 1000 } : {}),
     })
   }
@@ -133,11 +135,15 @@ export function createUpstream({ db, exchange, breaker, box, spool }: UpstreamDe
         return await once({ url, headers: all, method }, signal)
       } catch (error) {
         if (!(error instanceof NetFault)) throw error
-        if (error.isHosts) breaker.failed(url.host)
         const waitMs = error.retryAfterMs ?? 500 * 3 ** (tried - 1)
         const isOver = tried === TRIES || waitMs > LONGEST_WAIT_MS || breaker.restsUntil(url.host) !== undefined
-        if (!error.isPassing || isOver) return refuseAll([error])
-        await sleep(waitMs, undefined, { signal })
+        if (error.isPassing && !isOver) {
+          await sleep(waitMs, undefined, { signal })
+          continue
+        }
+        // once for all tries: one name that a server fails over is no reason to ask it for no other
+        if (error.isHosts) breaker.failed(url.host)
+        return refuseAll([error])
       }
     }
   }

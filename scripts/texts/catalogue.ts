@@ -82,6 +82,7 @@ const SAYING = [
   'server/features/uploads/{handlers,result,sums}.ts',
   'server/features/health/{background,health,host,machine-probes,remedies}.ts',
   'server/features/documents/documents.ts',
+  'server/features/registries/notes.ts',
   'server/features/bundles/views.ts',
   'server/imports/why-not.ts',
   'server/imports/catalogue/{outcome,source-states}.ts',

@@ -23,6 +23,10 @@ export const REGISTRY_ERRORS = {
     'The registry {name} is a member of {groups}. Take it out there first: its names would be looked up outside.',
   ],
   not_a_proxy: [422, 'The registry {name} is {kind} and reads through to no other: there is nothing to let through.'],
+  upstream_secret_unreadable: [
+    503,
+    'The secret that {name} sends to its upstream cannot be read: {why}. An admin can also give it anew, at the registry.',
+  ],
   waiver_not_found: [404, 'Nothing lets {name} {version} through in {registry}.'],
   remote_not_here_yet: [
     503,

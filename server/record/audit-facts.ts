@@ -81,6 +81,13 @@ export interface VexFact {
   readonly accepted: boolean
 }
 
+/** What a setting or rule was and is, in words; secrets and passwords in addresses as `***`. */
+export interface ChangeFact {
+  readonly key: string
+  readonly from: string
+  readonly to: string
+}
+
 /** An acceptance that ended. */
 export interface EndedFact {
   readonly cve?: string
@@ -156,10 +163,14 @@ export interface FactsOf {
   'distribution.retired': DefinedFact
   'distribution.reactivated': DefinedFact
   'distribution.removed': DefinedFact
-  'registry.added': { readonly format: string }
+  'registry.added': { readonly format: string; readonly changes?: readonly ChangeFact[] }
   'waiver.given': { readonly reason: string; readonly until: string }
   'waiver.taken': object
-  'registry.changed': { readonly label: string; readonly state: 'active' | 'retired' }
+  'registry.changed': {
+    readonly label: string
+    readonly state: 'active' | 'retired'
+    readonly changes?: readonly ChangeFact[]
+  }
   'registry.removed': { readonly format: string }
   'distribution.rolled_back': {
     readonly generation: number
@@ -250,11 +261,8 @@ export interface FactsOf {
   /** Absent `until`: no longer. */
   'import_key.accepted': ImportKey & { readonly until?: string; readonly reason: string }
   // the server
-  'settings.changed': {
-    readonly keys: Names
-    /** What each was and is, secrets and passwords in addresses as `***`; absent in a line of an earlier release. */
-    readonly changes?: readonly { readonly key: string; readonly from: string; readonly to: string }[]
-  }
+  /** Without `changes` in a line of an earlier release. */
+  'settings.changed': { readonly keys: Names; readonly changes?: readonly ChangeFact[] }
   'backup.made': {
     readonly file_name: string
     readonly size: number
@@ -281,10 +289,7 @@ export interface FactsOf {
   'job.run': { readonly job: string; readonly work: string }
   'job.cancelled': { readonly job: string; readonly work: string }
   /** The machine that the service runs on: the verb of `server/machine/protocol.ts`, and values that are no secret. */
-  'appliance.changed': {
-    readonly verb: string
-    readonly changes: readonly { readonly key: string; readonly from: string; readonly to: string }[]
-  }
+  'appliance.changed': { readonly verb: string; readonly changes: readonly ChangeFact[] }
   'appliance.failed': { readonly verb: string; readonly why: string }
   'appliance.file': { readonly file: string; readonly size: number; readonly sha256: string }
   /** The file that kept room on the disk. */

@@ -232,7 +232,20 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
       'Removed: main contrib for amd64 arm64.',
     ],
   ],
-  'registry.added': [[{ kind: 'registry.added', format: 'npm' }, 'Made a registry of the format npm.']],
+  'registry.added': [
+    [{ kind: 'registry.added', format: 'npm' }, 'Made a registry of the format npm.'],
+    [
+      {
+        kind: 'registry.added',
+        format: 'npm',
+        changes: [
+          { key: 'upstream.url', from: '(none)', to: 'https://registry.example' },
+          { key: 'upstream.secret', from: '(none)', to: '***' },
+        ],
+      },
+      'Made a registry of the format npm. upstream.url: (none) → https://registry.example; upstream.secret: (none) → ***.',
+    ],
+  ],
   'waiver.given': [
     [
       { kind: 'waiver.given', reason: 'A fix we need.', until: '2026-12-24T10:00:00.000Z' },
@@ -243,6 +256,13 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
   'registry.changed': [
     [{ kind: 'registry.changed', label: 'Ours', state: 'active' }, 'Ours: it takes packages.'],
     [{ kind: 'registry.changed', label: 'Ours', state: 'retired' }, 'Ours: it takes no more packages.'],
+    [
+      {
+        ...{ kind: 'registry.changed', label: 'Ours', state: 'active' },
+        changes: [{ key: 'min_age_days', from: '(none)', to: '7' }],
+      },
+      'Ours: it takes packages. min_age_days: (none) → 7.',
+    ],
   ],
   'registry.removed': [[{ kind: 'registry.removed', format: 'npm' }, 'Removed the registry of the format npm.']],
   'distribution.rolled_back': [

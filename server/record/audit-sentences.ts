@@ -1,5 +1,5 @@
 import type { LoginWay } from '../core/login-way.ts'
-import type { AuditFacts, DecidedFact, FactKind, FactsOf, NamesChanged, Refusal } from './audit-facts.ts'
+import type { AuditFacts, ChangeFact, DecidedFact, FactKind, FactsOf, NamesChanged, Refusal } from './audit-facts.ts'
 
 /**
  * The sentences of the audit log, each once: the daemon writes them in English, and the console, which has this file in
@@ -42,6 +42,9 @@ function list(names: readonly string[]): string {
 /** A person's text, ended as a sentence. */
 const whole = (said: string): string => (said === '' || /[.!?…]$/.test(said) ? said : `${said}.`)
 const join = (...sentences: readonly string[]): string => sentences.filter(one => one !== '').join(' ')
+
+const rules = (changes: readonly ChangeFact[] = []): string =>
+  changes.length === 0 ? '' : `${changes.map(({ key, from, to }) => `${key}: ${from} → ${to}`).join('; ')}.`
 
 type Moved = FactsOf['package.held']
 const moved = ({ from_state, to_state }: Pick<Moved, 'from_state' | 'to_state'>): string =>
@@ -199,9 +202,9 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
     `Reactivated: ${components.join(' ')} for ${architectures.join(' ')}.`,
   'distribution.removed': ({ architectures, components }) =>
     `Removed: ${components.join(' ')} for ${architectures.join(' ')}.`,
-  'registry.added': ({ format }) => `Made a registry of the format ${format}.`,
-  'registry.changed': ({ label, state }) =>
-    state === 'retired' ? `${label}: it takes no more packages.` : `${label}: it takes packages.`,
+  'registry.added': ({ format, changes }) => join(`Made a registry of the format ${format}.`, rules(changes)),
+  'registry.changed': ({ label, state, changes }) =>
+    join(state === 'retired' ? `${label}: it takes no more packages.` : `${label}: it takes packages.`, rules(changes)),
   'waiver.given': ({ reason, until }) => `Let through until ${until.slice(0, 10)} although it is hidden: ${reason}`,
   'waiver.taken': () => 'No longer let through; what came in meanwhile stays as it is.',
   'registry.removed': ({ format }) => `Removed the registry of the format ${format}.`,
@@ -338,7 +341,7 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'settings.changed': ({ keys, changes }) => {
     if (keys.length === 0) return 'Nothing changed.'
     if (changes === undefined) return `${keys.join(', ')}.`
-    return `${changes.map(({ key, from, to }) => `${key}: ${from} → ${to}`).join('; ')}.`
+    return rules(changes)
   },
   'policy.changed': ({ values, before }) => {
     const said = Object.entries(values).map(([key, value]) =>

@@ -193,7 +193,7 @@ export function findSeen(
   )
 }
 
-/** Notes a manifest of an upstream; what was noted of it before stays. */
+/** Notes a manifest of an upstream; what was noted of it before stays, also of another upstream. */
 export async function noteSeen(
   db: Queryable,
   { codename, name }: Repository,
@@ -207,7 +207,8 @@ export async function noteSeen(
 ): Promise<void> {
   await db.query(
     `insert into remote_version (codename, name, version, arch, sort_key, published_at, seen_at, facts, is_listed)
-    values ($1, $2, $3, $4, $3, $5, $6, $7, true) on conflict (codename, name, version, arch) do nothing`,
+    values ($1, $2, $3, $4, $3, $5, $6, $7, true)
+    on conflict (codename, name, version, arch) do update set is_listed = true where not remote_version.is_listed`,
     [codename, name, seen.digest, seen.arch, seen.publishedAt ?? null, seen.now, JSON.stringify(seen.facts)],
   )
 }

@@ -1,7 +1,7 @@
 import type { Codename, FormatId } from '../../core/identity.ts'
 import type { State } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
-import type { Queryable } from '../../db/db.ts'
+import type { Queryable, Tx } from '../../db/db.ts'
 import type { Hidden } from './remote-versions.ts'
 import { params, seenBy } from './sql.ts'
 
@@ -108,4 +108,25 @@ export function listAskedNames(
     order by n.tried_at desc, n.name limit $3 offset $4`,
     values,
   )
+}
+
+/**
+ * What an upstream said counts no more: a proxy reads elsewhere now. Versions that are here stay as they came, and when
+ * a version was first seen stays known.
+ */
+export async function forgetUpstream(tx: Tx, codename: Codename): Promise<void> {
+  for (const table of ['remote_name', 'oci_remote_list'])
+    await tx.query(`delete from ${table} where codename = $1`, [codename])
+  // what clients got by a tag is known on; what it names has to be asked before it counts
+  await tx.query(
+    `update oci_remote_tag set digest = null, checked_at = 'epoch', tried_at = 'epoch', said = null where codename = $1`,
+    [codename],
+  )
+  await tx.query(
+    `update remote_version r set is_listed = false, full_document = null, short_document = null
+    where codename = $1 and not exists (select from package p where p.codename = r.codename and p.name = r.name
+      and p.version = r.version and p.arch = r.arch)`,
+    [codename],
+  )
+  await tx.query('update remote_version set is_listed = false where codename = $1 and is_listed', [codename])
 }

@@ -1,5 +1,6 @@
 import { countParts } from '../../catalog/queries/distributions.ts'
 import { removeBlobsOf } from '../../catalog/queries/oci.ts'
+import { forgetUpstream } from '../../catalog/queries/remote.ts'
 import { fail } from '../../core/errors.ts'
 import type { Codename } from '../../core/identity.ts'
 import type { Distribution, Repositories } from '../../core/repository.ts'
@@ -11,9 +12,12 @@ import { forgetByName, needFreeName, oweDefinition, type By, type Definitions } 
 import type { Clock } from '../../lib/clock.ts'
 import type { KeyedLock } from '../../lib/keyed-lock.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
+import type { ChangeFact } from '../../record/audit-facts.ts'
 import type { Audit } from '../../record/audit.ts'
+import { sealSecret } from '../../registries/remote/secret.ts'
 import type { Defined } from './definition.ts'
-import type { SecretChange } from './rules.ts'
+import { ruleChanges, secretChange } from './rule-changes.ts'
+import type { SecretChange } from './upstream-wish.ts'
 
 export interface ChangeDeps {
   readonly db: Db
@@ -57,14 +61,21 @@ async function follow({ repositories, definitions, outbox }: ChangeDeps): Promis
 }
 
 /** What is sent to the upstream is kept sealed, and nowhere else. */
-async function keepSecret(tx: Tx, { box }: Pick<ChangeDeps, 'box'>, codename: Codename, change: SecretChange) {
-  if (change.is === 'kept') return
-  await tx.query('delete from registry_secret where codename = $1', [codename])
+async function keepSecret(
+  tx: Tx,
+  { box }: Pick<ChangeDeps, 'box'>,
+  codename: Codename,
+  change: SecretChange,
+): Promise<readonly ChangeFact[]> {
+  if (change.is === 'kept') return []
+  const gone = await tx.query('delete from registry_secret where codename = $1 returning 1 as one', [codename])
+  const [had, has] = [gone.length > 0, change.is === 'new']
   if (change.is === 'new')
     await tx.query('insert into registry_secret (codename, sealed) values ($1, $2)', [
       codename,
-      box.seal(change.secret),
+      sealSecret(box, change.url, change.secret),
     ])
+  return had || has ? [secretChange(had, has)] : []
 }
 
 /** The registries among these that send a secret to their upstream. */
@@ -76,28 +87,35 @@ export async function listSecrets(db: Queryable, codenames: readonly string[]): 
   return new Set(rows.map(({ codename }) => codename))
 }
 
-/** @throws distribution_exists where somebody else took the name meanwhile */
+/**
+ * @param before  of a change; absent: it is new
+ * @throws distribution_exists where somebody else took the name meanwhile
+ */
 export async function save(
   deps: ChangeDeps,
   { registry: one, secret }: Defined,
-  { by, kind }: { readonly by: By; readonly kind: 'added' | 'changed' },
+  { by, before }: { readonly by: By; readonly before?: Distribution },
 ): Promise<void> {
   const { db, definitions, audit, outbox, clock } = deps
   const { codename, format, label, state } = one
   await db.tx(async tx => {
     await lockDistribution(tx, codename)
-    if (kind === 'added') await needFreeName(tx, one)
+    if (before === undefined) await needFreeName(tx, one)
     await oweDefinition(tx, outbox, one)
-    if (kind === 'added') await forget(tx, deps, codename)
+    if (before === undefined) await forget(tx, deps, codename)
+    else if (before.registry?.upstream?.url !== one.registry?.upstream?.url) await forgetUpstream(tx, codename)
     await definitions.save(tx, one, by.name, clock.now())
-    await keepSecret(tx, deps, codename, secret)
+    const changes = [...ruleChanges(before, one), ...(await keepSecret(tx, deps, codename, secret))]
     await audit.owe(tx, {
       action: 'DISTRIBUTION_CHANGE',
       result: 'SUCCESS',
       user: by.name,
       ip: by.ip,
       distribution: codename,
-      facts: kind === 'added' ? { kind: 'registry.added', format } : { kind: 'registry.changed', label, state },
+      facts:
+        before === undefined
+          ? { kind: 'registry.added', format, changes }
+          : { kind: 'registry.changed', label, state, changes },
     })
   })
   await follow(deps)

@@ -25,7 +25,7 @@ export interface RegistryView {
   /** Younger versions are hidden; 0: none. */
   readonly min_age_days: number
   readonly age_from: string
-  /** Of a group, in the order in which they are asked. */
+  /** Of a group, in the order in which they are asked: those that the caller may see. */
   readonly members: readonly string[]
   /** Names that belong to the house, as patterns. */
   readonly reserved: readonly string[]
@@ -95,29 +95,31 @@ const Rules = {
   reserved: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 200 })),
 }
 
-const View = Type.Unsafe<RegistryView>(
-  Type.Object({
-    name: Text,
-    format: Text,
-    kind: Text,
-    label: Text,
-    path: Text,
-    url: Text,
-    private: Type.Boolean(),
-    retired: Type.Boolean(),
-    active: Type.Boolean(),
-    upstream: Type.Union([Type.Object({ url: Text, user: TextOrNull, has_secret: Type.Boolean() }), Type.Null()]),
-    min_age_days: Count,
-    age_from: Text,
-    members: Type.Array(Text),
-    reserved: Type.Array(Text),
-    hidden: Count,
-    snapshots_kept: OrNull(Type.Integer()),
-    packages: Count,
-    versions: Count,
-    held: Count,
-    bytes: Count,
-  }),
+const VIEW = {
+  name: Text,
+  format: Text,
+  kind: Text,
+  label: Text,
+  path: Text,
+  url: Text,
+  private: Type.Boolean(),
+  retired: Type.Boolean(),
+  active: Type.Boolean(),
+  upstream: Type.Union([Type.Object({ url: Text, user: TextOrNull, has_secret: Type.Boolean() }), Type.Null()]),
+  min_age_days: Count,
+  age_from: Text,
+  members: Type.Array(Text),
+  reserved: Type.Array(Text),
+  hidden: Count,
+  snapshots_kept: OrNull(Type.Integer()),
+  packages: Count,
+  versions: Count,
+  held: Count,
+  bytes: Count,
+}
+const View = Type.Unsafe<RegistryView>(Type.Object(VIEW))
+const Changed = Type.Unsafe<RegistryView & { readonly notes: readonly string[] }>(
+  Type.Object({ ...VIEW, notes: Type.Array(Text) }),
 )
 
 const Setup = Type.Unsafe<RegistrySetups>(
@@ -179,7 +181,13 @@ const VERSION = Type.Object({
   package: Type.String({ minLength: 1, maxLength: 400 }),
   version: Type.String({ minLength: 1, maxLength: 400 }),
 })
-const YANK_FAILS = ['registry_not_found', 'version_not_found', 'bad_registry', 'outside_distribution'] as const
+const OF_VERSION_FAILS = [
+  'registry_not_found',
+  'version_not_found',
+  'bad_registry',
+  'outside_distribution',
+  'registry_takes_no_uploads',
+] as const
 const limit = { bucket: 'registries', perMinute: 30 }
 
 /** Registries: repositories whose clients ask for each name. */
@@ -221,7 +229,7 @@ export const registries = contract({
   'PATCH /registries/{name}': {
     summary: 'Changes the label and the rules of a registry, retires it, or lets it take packages again.',
     details:
-      'What is absent stays. `snapshots_kept` null: the newest ten. An upstream on another server without its `secret` loses the one of the old server.',
+      'What is absent stays. `snapshots_kept` null: the newest ten. An upstream on another server, or for another `user`, loses the secret unless it comes with one; `notes` then says so. With another `upstream.url` nothing that the old one said counts any more.',
     leader: true,
     access: 'admin',
     limit,
@@ -230,7 +238,7 @@ export const registries = contract({
       { label: Label, retired: Type.Optional(Type.Boolean()), ...Rules, snapshots_kept: SnapshotsKept },
       { additionalProperties: false },
     ),
-    reply: View,
+    reply: Changed,
     fails: ['registry_not_found', 'bad_registry'],
   },
   'DELETE /registries/{name}': {
@@ -272,7 +280,7 @@ export const registries = contract({
     params: PACKAGE_TAG,
     body: Type.Object({ version: Type.String({ minLength: 1, maxLength: 400 }) }, { additionalProperties: false }),
     reply: TagSchema,
-    fails: ['registry_not_found', 'version_not_found', 'bad_registry', 'tag_needs_served', 'outside_distribution'],
+    fails: [...OF_VERSION_FAILS, 'tag_needs_served'],
   },
   'DELETE /registries/{name}/packages/{package}/tags/{tag}': {
     summary: 'Removes a tag. Its version stays.',
@@ -295,7 +303,7 @@ export const registries = contract({
     body: Type.Object({ reason: Type.String({ minLength: 1, maxLength: 500 }) }, { additionalProperties: false }),
     reply: 'none',
     status: 204,
-    fails: YANK_FAILS,
+    fails: OF_VERSION_FAILS,
   },
   'DELETE /registries/{name}/packages/{package}/versions/{version}/yank': {
     summary: 'Takes the mark of a yanked version away.',
@@ -305,6 +313,6 @@ export const registries = contract({
     params: VERSION,
     reply: 'none',
     status: 204,
-    fails: YANK_FAILS,
+    fails: OF_VERSION_FAILS,
   },
 })

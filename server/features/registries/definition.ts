@@ -3,7 +3,8 @@ import { wordsFor } from '../../core/default-distributions.ts'
 import { AppError, fail } from '../../core/errors.ts'
 import type { Distribution, Repositories } from '../../core/repository.ts'
 import type { Format } from '../../formats/format.ts'
-import { readKind, rulesOf, type RulesWish, type SecretChange } from './rules.ts'
+import { readKind, rulesOf, type RulesWish } from './rules.ts'
+import type { SecretChange, UpstreamDeps } from './upstream-wish.ts'
 
 /** What an admin says of a registry. */
 export interface RegistryWish extends RulesWish {
@@ -15,6 +16,10 @@ export interface RegistryWish extends RulesWish {
 export interface Defined {
   readonly registry: Distribution
   readonly secret: SecretChange
+}
+
+export interface DefinitionDeps extends UpstreamDeps {
+  readonly repositories: Repositories
 }
 
 /** Words that stand in addresses of clients where a registry's name does. */
@@ -36,8 +41,8 @@ const SNAPSHOTS = new Set(['maven'])
  * @throws bad_registry, distribution_exists
  */
 export function newRegistry(
-  { name, format: id, ...wish }: RegistryWish & { readonly name: string; readonly format: string },
-  { repositories, formats }: { readonly repositories: Repositories; readonly formats: readonly Format[] },
+  { name, format: id, ...wish }: Omit<RegistryWish, 'retired'> & { readonly name: string; readonly format: string },
+  { repositories, formats, refusesAddress }: DefinitionDeps & { readonly formats: readonly Format[] },
 ): Defined {
   const known = formats.filter(({ registryClient }) => registryClient !== undefined)
   const format = known.find(one => one.id === id)
@@ -57,7 +62,7 @@ export function newRegistry(
   }
   const label = readLabel(wish.label ?? name)
   const hasSnapshots = SNAPSHOTS.has(format.id)
-  const deps = { codename, format: format.id, hasSnapshots, repositories }
+  const deps = { codename, format: format.id, hasSnapshots, repositories, refusesAddress }
   const { rules, secret } = rulesOf(wish, { kind: readKind(wish.kind) }, deps)
   const registry: Distribution = {
     kind: 'registry',
@@ -70,7 +75,7 @@ export function newRegistry(
     components: ['main'],
     release: wordsFor(codename, label),
     scanner: undefined,
-    state: wish.retired === true ? 'retired' : 'active',
+    state: 'active',
     builtin: false,
   }
   return { registry, secret }
@@ -80,12 +85,14 @@ export function newRegistry(
 export function changedRegistry(
   before: Distribution,
   wish: RegistryWish,
-  { repositories }: { readonly repositories: Repositories },
+  { repositories, refusesAddress }: DefinitionDeps,
 ): Defined {
   const { codename, format } = before
   const { label = before.label, retired = before.state === 'retired' } = wish
-  const deps = { codename, format, hasSnapshots: SNAPSHOTS.has(format), repositories }
+  const deps = { codename, format, hasSnapshots: SNAPSHOTS.has(format), repositories, refusesAddress }
   const { rules, secret } = rulesOf(wish, before.registry ?? { kind: 'hosted' }, deps)
+  if (retired && rules.kind !== 'hosted')
+    refuse('retired', 'only a hosted registry retires, since nothing is published into others; remove it instead')
   const state = retired ? 'retired' : 'active'
   return { registry: { ...before, label: readLabel(label), registry: rules, state }, secret }
 }

@@ -15,20 +15,24 @@ import { fail } from '../../core/errors.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { isServed } from '../../core/manifest.ts'
 import type { Distribution } from '../../core/repository.ts'
-import type { Viewer } from '../../core/viewer.ts'
+import { maySee, type Viewer } from '../../core/viewer.ts'
 import { definitionsInTurn, type By } from '../../files/definitions.ts'
 import type { Format } from '../../formats/format.ts'
 import { registryFacts, type RegistryClient } from '../../formats/registry-client.ts'
+import { needOwn } from '../../registries/admit.ts'
+import { createAddressRule } from '../../outbound/addresses.ts'
 import { listSecrets, remove, save, type ChangeDeps } from './changes.ts'
 import type { RegistryView, registries } from './contract.ts'
 import { changedRegistry, newRegistry } from './definition.ts'
 import { needRegistry } from './needed.ts'
+import { SECRET_DROPPED } from './notes.ts'
 import { setYank, type YankWish } from './yank.ts'
 
 export interface RegistryRouteDeps extends ChangeDeps {
   readonly formats: readonly Format[]
   readonly activeFormats: ReadonlySet<FormatId>
   readonly catalog: Pick<Catalog, 'change' | 'tags'>
+  readonly settings: { readonly now: () => { readonly notifications: { readonly allow_private_hosts: string } } }
   /** The facts that the set-up lines depend on, for this caller. */
   readonly clientFacts: (raw: RawRequest) => Promise<ClientFacts>
 }
@@ -43,7 +47,7 @@ function clientOf({ formats }: Pick<RegistryRouteDeps, 'formats'>, { format }: D
   return client
 }
 
-/** @throws registry_not_found, outside_distribution */
+/** @throws registry_not_found, outside_distribution, registry_takes_no_uploads */
 function wishOf(
   { repositories }: Pick<RegistryRouteDeps, 'repositories'>,
   {
@@ -60,6 +64,7 @@ function wishOf(
 ): YankWish {
   const registry = needRegistry(repositories, viewer, params.name)
   needScope(who, registry.codename)
+  needOwn(registry)
   return { registry, name: params.package, version: params.version, who, ip: raw.clientIp, viewer }
 }
 
@@ -69,12 +74,13 @@ interface Counted {
   readonly facts: ClientFacts
   readonly hidden: number
   readonly hasSecret: boolean
+  readonly viewer: Viewer
 }
 
 function viewOf(
   deps: Pick<RegistryRouteDeps, 'formats' | 'activeFormats'>,
   one: Distribution,
-  { sums, facts, hidden, hasSecret }: Counted,
+  { sums, facts, hidden, hasSecret, viewer }: Counted,
 ): RegistryView {
   const client = clientOf(deps, one)
   const { address, needsToken } = registryFacts(client, one, facts)
@@ -92,7 +98,7 @@ function viewOf(
     upstream: upstream === undefined ? null : { url: upstream.url, user: upstream.user ?? null, has_secret: hasSecret },
     min_age_days: one.registry?.minAgeDays ?? 0,
     age_from: one.registry?.ageFrom ?? 'upstream',
-    members: one.registry?.members ?? [],
+    members: (one.registry?.members ?? []).filter(member => maySee(viewer, member)),
     reserved: one.registry?.reserved ?? [],
     hidden,
     snapshots_kept: one.registry?.snapshotsKept ?? null,
@@ -122,6 +128,7 @@ async function viewsOf(
       facts,
       hidden: hidden.get(one.codename) ?? 0,
       hasSecret: secrets.has(one.codename),
+      viewer,
     }),
   )
 }
@@ -135,6 +142,12 @@ async function viewNow(
   return view ?? fail('registry_not_found', { name: one.codename })
 }
 
+/** Addresses that are written as such are known before anything is asked; names are looked up when it is. */
+const refusesAddress =
+  ({ settings }: Pick<RegistryRouteDeps, 'settings'>) =>
+  (address: string): string | undefined =>
+    createAddressRule(settings.now().notifications.allow_private_hosts).refusal(address)
+
 const inTurn = <T>({ lock }: ChangeDeps, work: () => Promise<T>): Promise<T> => definitionsInTurn(lock, work)
 const byOf = ({ who, raw }: { readonly who: { readonly name: string }; readonly raw: RawRequest }): By => ({
   name: who.name,
@@ -147,17 +160,20 @@ export const registryHandlers: Handlers<typeof registries, RegistryRouteDeps> = 
   }),
   'POST /registries/': (deps, { body, viewer, who, raw }) =>
     inTurn(deps, async () => {
-      const defined = newRegistry(body, deps)
-      await save(deps, defined, { by: byOf({ who, raw }), kind: 'added' })
+      const defined = newRegistry(body, { ...deps, refusesAddress: refusesAddress(deps) })
+      await save(deps, defined, { by: byOf({ who, raw }) })
       return viewNow(deps, defined.registry, { viewer, raw })
     }),
   'GET /registries/{name}': (deps, { params, viewer, raw }) =>
     viewNow(deps, needRegistry(deps.repositories, viewer, params.name), { viewer, raw }),
   'PATCH /registries/{name}': (deps, { params, body, viewer, who, raw }) =>
     inTurn(deps, async () => {
-      const after = changedRegistry(needRegistry(deps.repositories, viewer, params.name), body, deps)
-      await save(deps, after, { by: byOf({ who, raw }), kind: 'changed' })
-      return viewNow(deps, after.registry, { viewer, raw })
+      const before = needRegistry(deps.repositories, viewer, params.name)
+      const after = changedRegistry(before, body, { ...deps, refusesAddress: refusesAddress(deps) })
+      const had = (await listSecrets(deps.db, [before.codename])).has(before.codename)
+      await save(deps, after, { by: byOf({ who, raw }), before })
+      const notes = had && after.secret.is === 'dropped' ? [SECRET_DROPPED] : []
+      return { ...(await viewNow(deps, after.registry, { viewer, raw })), notes }
     }),
   'DELETE /registries/{name}': (deps, { params, viewer, who, raw }) =>
     inTurn(deps, () => remove(deps, needRegistry(deps.repositories, viewer, params.name), byOf({ who, raw }))),
@@ -205,8 +221,10 @@ export const registryHandlers: Handlers<typeof registries, RegistryRouteDeps> = 
     }
   },
   'PUT /registries/{name}/packages/{package}/tags/{tag}': async (deps, { params, body, viewer, who, raw }) => {
-    const { codename, format } = needRegistry(deps.repositories, viewer, params.name)
+    const registry = needRegistry(deps.repositories, viewer, params.name)
+    const { codename, format } = registry
     needScope(who, codename)
+    needOwn(registry)
     const { package: name, tag } = params
     const { version } = body
     if (!TAG.test(tag))

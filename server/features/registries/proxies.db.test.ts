@@ -5,13 +5,24 @@ import type { Principal } from '../../core/access.ts'
 import { DEFAULT_DISTRIBUTIONS } from '../../core/default-distributions.ts'
 import type { Codename } from '../../core/identity.ts'
 import { createRepositories, type Repositories } from '../../core/repository.ts'
-import { ALL_SEEING } from '../../core/viewer.ts'
-import { saveIndex, saveVerdicts } from '../../catalog/queries/remote-versions.ts'
+import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
+import { listRemote, saveIndex, saveVerdicts } from '../../catalog/queries/remote-versions.ts'
+import {
+  findList,
+  findRemoteTag,
+  findSeen,
+  noteSeen,
+  saveList,
+  saveRemoteTag,
+  saveServed,
+  saveYouth,
+} from '../../catalog/queries/oci-remote.ts'
 import { createDefinitions } from '../../files/definitions.ts'
 import { getFormat } from '../../formats/index.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import { createSecretBox, type SecretBox } from '../../lib/secret-box.ts'
 import { isOwned, ownersOf } from '../../registries/owned.ts'
+import { openSecret } from '../../registries/remote/secret.ts'
 import { registryHandlers, type RegistryRouteDeps } from './handlers.ts'
 import { proxyHandlers } from './proxy-handlers.ts'
 
@@ -32,18 +43,25 @@ beforeEach(async () => {
     lock: createKeyedLock(),
     formats: ['npm', 'pypi', 'maven', 'oci'].map(getFormat),
     activeFormats: new Set(['npm']),
+    settings: { now: () => ({ notifications: { allow_private_hosts: '10.1.0.0/16' } }) },
     clientFacts: async () => ({ url: 'https://repo.example', privateTrees: new Set() }),
   }
 })
 afterEach(() => stock.close())
 
 const HANDLERS = { ...registryHandlers, ...proxyHandlers }
+interface Ask {
+  readonly params?: object
+  readonly query?: object
+  readonly body?: object
+  readonly viewer?: Viewer
+}
 function call(
   key: keyof typeof HANDLERS,
-  { params = {}, query = {}, body = {} }: { params?: object; query?: object; body?: object } = {},
+  { params = {}, query = {}, body = {}, viewer = ALL_SEEING }: Ask = {},
 ): Promise<Record<string, unknown>> {
   const who: Principal = { kind: 'token', name: 'ada', role: 'admin', credential: 'x' }
-  const input = { params, query, body, viewer: ALL_SEEING, who, raw: { clientIp: '192.0.2.1' } }
+  const input = { params, query, body, viewer, who, raw: { clientIp: '192.0.2.1' } }
   return (HANDLERS[key] as (deps: RegistryRouteDeps, input: unknown) => Promise<Record<string, unknown>>)(deps, input)
 }
 const refusal = (work: Promise<unknown>): Promise<unknown> =>
@@ -58,10 +76,17 @@ const make = (name: string, more: object = {}) => call('POST /registries/', { bo
 const proxy = (name = 'outside', more: object = {}) =>
   make(name, { kind: 'proxy', upstream: { url: URL_OUTSIDE }, ...more })
 const change = (name: string, body: object) => call('PATCH /registries/{name}', { params: { name }, body })
-const sealed = async (): Promise<string[]> =>
+/** The secrets as they would go to an upstream; undefined: kept, but for another server. */
+const secretsFor = async (url: string): Promise<(string | undefined)[]> =>
   (await stock.db.query<{ sealed: string }>('select sealed from registry_secret')).map(row =>
-    box.open(row.sealed).toString(),
+    openSecret(box, url, row.sealed),
   )
+/** What the audit log says, oldest first. */
+async function recorded(): Promise<string[]> {
+  await stock.outbox.drain()
+  const { items } = await stock.audit.search(ALL_SEEING, { page: 1, perPage: 50 })
+  return items.map(({ detail }) => detail).toReversed()
+}
 
 test('a proxy is made with its rules, and its secret is shown nowhere', async () => {
   const made = await proxy('outside', {
@@ -72,33 +97,115 @@ test('a proxy is made with its rules, and its secret is shown nowhere', async ()
     ...{ kind: 'proxy', upstream: { url: URL_OUTSIDE, user: 'ci', has_secret: true } },
     ...{ min_age_days: 7, age_from: 'first_seen', hidden: 0 },
   })
-  expect(await sealed()).toEqual(['hunter-2'])
-  const kept = [made, repositories.need('outside'), await readFile(stock.layout.distributionsFile, 'utf8')]
-  const audit = await stock.db.query('select * from outbox')
-  expect(JSON.stringify([kept, audit])).not.toContain('hunter-2')
+  expect(await secretsFor(URL_OUTSIDE)).toEqual(['hunter-2'])
+  const said = await recorded()
+  expect(said).toEqual([
+    `Made a registry of the format npm. kind: hosted → proxy; upstream.url: (none) → ${URL_OUTSIDE}; upstream.user: (none) → ci; min_age_days: (none) → 7; age_from: (none) → first_seen; upstream.secret: (none) → ***.`,
+  ])
+  const kept = [made, repositories.need('outside'), await readFile(stock.layout.distributionsFile, 'utf8'), said]
+  const rows = [
+    await stock.db.query('select * from outbox'),
+    await stock.db.query('select * from audit_pending'),
+    await stock.db.query('select * from distribution_definition'),
+    await stock.db.query('select * from registry_secret'),
+  ]
+  expect(JSON.stringify([kept, rows])).not.toContain('hunter-2')
 })
 
 test('a secret stays with its server, goes when that changes, and on demand', async () => {
   await proxy('outside', { upstream: { url: URL_OUTSIDE, secret: 'one' } })
-  await change('outside', { upstream: { url: `${URL_OUTSIDE}/deeper` } })
-  expect(await sealed()).toEqual(['one'])
-  await change('outside', { upstream: { url: 'https://elsewhere.example' } })
-  expect(await sealed()).toEqual([])
+  expect(await change('outside', { upstream: { url: `${URL_OUTSIDE}/deeper` } })).toMatchObject({ notes: [] })
+  expect(await secretsFor(URL_OUTSIDE)).toEqual(['one'])
+  // a process that does not know of the change yet sends nothing to the old server
+  expect(await secretsFor('https://elsewhere.example')).toEqual([undefined])
+  expect(await change('outside', { upstream: { url: 'https://elsewhere.example' } })).toMatchObject({
+    upstream: { has_secret: false },
+    notes: [expect.stringContaining('The secret was given for another server or user and is gone')],
+  })
+  expect(await secretsFor(URL_OUTSIDE)).toEqual([])
   await change('outside', { upstream: { url: 'https://elsewhere.example', secret: 'two' } })
-  expect(await change('outside', { min_age_days: 3 })).toMatchObject({ upstream: { has_secret: true } })
+  expect(await change('outside', { min_age_days: 3 })).toMatchObject({ upstream: { has_secret: true }, notes: [] })
   const gone = await change('outside', { upstream: { url: 'https://elsewhere.example', secret: null } })
-  expect(gone).toMatchObject({ upstream: { has_secret: false }, min_age_days: 3 })
+  expect(gone).toMatchObject({ upstream: { has_secret: false }, min_age_days: 3, notes: [] })
+  expect((await recorded()).slice(2)).toEqual([
+    'outside: it takes packages. upstream.url: https://registry.example/npm/deeper → https://elsewhere.example; upstream.secret: *** → (none).',
+    'outside: it takes packages. upstream.secret: (none) → ***.',
+    'outside: it takes packages. min_age_days: (none) → 3.',
+    'outside: it takes packages. upstream.secret: *** → (none).',
+  ])
+})
+
+test('what an upstream said counts no more where a proxy reads elsewhere; what came in stays', async () => {
+  await known()
+  await stock.put({ format: 'npm', codename: 'outside', name: 'pad', version: '1.0.0', arch: 'any' })
+  const rows = async (): Promise<unknown> => [
+    await stock.db.query('select name from remote_name'),
+    await stock.db.query('select version, is_listed from remote_version order by version'),
+  ]
+  const all = ['1.0.0', '2.0.0', '3.0.0', '4.0.0'].map(version => ({ version, is_listed: true }))
+  await change('outside', { min_age_days: 3, upstream: { url: URL_OUTSIDE } })
+  expect(await rows()).toEqual([[{ name: 'pad' }], all])
+  await change('outside', { upstream: { url: 'https://registry.example/other' } })
+  expect(await rows()).toEqual([[], all.map(one => ({ ...one, is_listed: false }))])
+  const { total } = await call('GET /registries/{name}/hidden', { params: { name: 'outside' } })
+  expect(total).toBe(0)
+  const key = { codename: 'outside' as Codename, name: 'pad' }
+  expect((await listRemote(stock.db, key, { format: 'npm' })).map(({ version }) => version)).toEqual(['1.0.0'])
+})
+
+test('of images, too: tags keep what clients got by them, and a manifest is known again when it is seen again', async () => {
+  await make('images', { format: 'oci', kind: 'proxy', upstream: { url: 'https://images.example' } })
+  const key = { codename: 'images' as Codename, name: 'app' }
+  const at = stock.clock.now()
+  const seen = { digest: 'sha256:aa', arch: 'linux/amd64', publishedAt: undefined, facts: {} }
+  await saveRemoteTag(stock.db, { ...key, tag: 'latest' }, { digest: 'sha256:aa', now: at })
+  await saveServed(stock.db, { ...key, tag: 'latest' }, 'sha256:aa')
+  await saveList(stock.db, { ...key, list: 'tags' }, { items: ['latest'], now: at })
+  await noteSeen(stock.db, key, { ...seen, now: at })
+  await saveYouth(stock.db, key, seen.digest, { said: 'It is young.', ripe_at: null })
+  const hidden = async () => (await call('GET /registries/{name}/hidden', { params: { name: 'images' } })).total
+  expect(await hidden()).toBe(1)
+  await change('images', { upstream: { url: 'https://elsewhere.example' } })
+  expect(await hidden()).toBe(0)
+  expect(await findList(stock.db, { ...key, list: 'tags' })).toBeUndefined()
+  expect(await findRemoteTag(stock.db, { ...key, tag: 'latest' })).toMatchObject({
+    ...{ digest: null, served: ['sha256:aa'], checked_at: new Date(0) },
+  })
+  await noteSeen(stock.db, key, { ...seen, now: new Date(at.getTime() + 60_000) })
+  expect(await findSeen(stock.db, key, seen.digest)).toMatchObject({ seen_at: at })
+  expect(await hidden()).toBe(1)
+})
+
+test('of a group only the members that the caller may see are named', async () => {
+  await make('ours')
+  await proxy()
+  await make('both', { kind: 'group', members: ['ours', 'outside'] })
+  const seen = { params: { name: 'both' }, viewer: { hidden: ['ours'] } }
+  expect(await call('GET /registries/{name}', seen)).toMatchObject({ members: ['outside'] })
+  expect(await call('GET /registries/{name}', { params: { name: 'both' } })).toMatchObject({
+    members: ['ours', 'outside'],
+  })
+})
+
+test('versions of a proxy and a group have no tags or yanks of ours, and neither retires', async () => {
+  await proxy()
+  await stock.put({ format: 'npm', codename: 'outside', name: 'pad', version: '1.0.0', arch: 'any' })
+  const of = { name: 'outside', package: 'pad', version: '1.0.0', tag: 'next' }
+  const tag = { params: of, body: { version: '1.0.0' } }
+  expect(await refusal(call('PUT /registries/{name}/packages/{package}/tags/{tag}', tag))).toBe(
+    'registry_takes_no_uploads',
+  )
+  const yank = { params: of, body: { reason: 'Broken.' } }
+  expect(await refusal(call('PUT /registries/{name}/packages/{package}/versions/{version}/yank', yank))).toBe(
+    'registry_takes_no_uploads',
+  )
+  expect(await refusal(change('outside', { retired: true }))).toBe('bad_registry retired')
+  expect(await change('outside', { retired: false })).toMatchObject({ retired: false })
 })
 
 test.each([
   [{ kind: 'proxy' }, 'upstream'],
-  [{ kind: 'proxy', upstream: { url: 'file:///etc/passwd' } }, 'upstream.url'],
-  [{ kind: 'proxy', upstream: { url: 'https://me:pw@registry.example' } }, 'upstream.url'],
-  [{ kind: 'proxy', upstream: { url: 'https://registry.example/?a=1' } }, 'upstream.url'],
-  [{ kind: 'proxy', upstream: { url: 'https://registry.example/#a' } }, 'upstream.url'],
-  [{ kind: 'proxy', upstream: { url: 'https://0x7f.1/' } }, 'upstream.url'],
-  [{ kind: 'proxy', upstream: { url: 'registry.example' } }, 'upstream.url'],
-  [{ kind: 'proxy', upstream: { url: 'https://registry.example/a b' } }, 'upstream.url'],
+  [{ kind: 'proxy', upstream: { url: 'http://169.254.169.254/' } }, 'upstream.url'],
   [{ kind: 'proxy', upstream: { url: URL_OUTSIDE, user: 'a:b' } }, 'upstream.user'],
   [{ kind: 'proxy', upstream: { url: URL_OUTSIDE }, members: ['ours'] }, 'members'],
   [{ kind: 'proxy', upstream: { url: URL_OUTSIDE }, reserved: ['@ours/*'] }, 'reserved'],

@@ -50,6 +50,7 @@ beforeEach(async () => {
     lock: createKeyedLock(),
     formats: [tiny],
     activeFormats: new Set(['deb']),
+    settings: { now: () => ({ notifications: { allow_private_hosts: '' } }) },
     clientFacts: async () => ({ url: 'https://repo.example', privateTrees: new Set(['shut']) }),
   }
 })
@@ -218,7 +219,7 @@ describe('a registry', () => {
     const { items } = await stock.audit.search(ALL_SEEING, { page: 1, perPage: 10 })
     expect(items.map(({ user, distribution, detail }) => [user, distribution, detail])).toEqual([
       ['ada', 'ours', 'Removed the registry of the format deb.'],
-      ['ada', 'ours', 'Ours: it takes packages.'],
+      ['ada', 'ours', 'Ours: it takes packages. label: ours → Ours.'],
       ['ada', 'ours', 'Made a registry of the format deb.'],
     ])
   })

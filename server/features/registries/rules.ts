@@ -1,9 +1,9 @@
-import { AppError, fail } from '../../core/errors.ts'
+import { fail } from '../../core/errors.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { complainPattern } from '../../core/registry-names.ts'
 import { REGISTRY_KINDS, type AgeSource, type RegistryKind, type RegistryRules } from '../../core/registry.ts'
 import type { Repositories } from '../../core/repository.ts'
-import { parseTarget } from '../../outbound/target.ts'
+import { readUpstream, type SecretChange, type UpstreamDeps, type UpstreamWish } from './upstream-wish.ts'
 
 /** What an admin says of the rules of a registry. What is absent stays; null takes a rule away. */
 export interface RulesWish {
@@ -17,19 +17,7 @@ export interface RulesWish {
   readonly snapshots_kept?: number | null | undefined
 }
 
-/** Where a proxy reads. */
-export interface UpstreamWish {
-  readonly url: string
-  /** Sent with the secret; null: the secret is a token. */
-  readonly user?: string | null | undefined
-  /** Null takes it away. */
-  readonly secret?: string | null | undefined
-}
-
-/** What becomes of the secret for the upstream: it stays, goes, or is this one. */
-export type SecretChange = { readonly is: 'kept' | 'gone' } | { readonly is: 'new'; readonly secret: string }
-
-export interface RulesDeps {
+export interface RulesDeps extends UpstreamDeps {
   readonly codename: string
   readonly format: FormatId
   readonly hasSnapshots: boolean
@@ -40,19 +28,6 @@ const MOST_MEMBERS = 50
 const MOST_PATTERNS = 100
 
 const refuse = (field: string, why: string): never => fail('bad_registry', { field, why })
-
-/** The address of an upstream, without a slash at its end. @throws bad_registry */
-function readUrl(text: string): string {
-  let url: URL
-  try {
-    url = parseTarget(text.trim())
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    return refuse('upstream.url', String(error.facts.why))
-  }
-  if (url.search !== '' || url.hash !== '') refuse('upstream.url', 'it has no ? and no #')
-  return url.href.replace(/\/+$/, '')
-}
 
 function readMembers(members: readonly string[], { codename, format, repositories }: RulesDeps) {
   if (members.length === 0) refuse('members', 'a group needs one at least')
@@ -104,7 +79,7 @@ function mustFitKind(wish: RulesWish, kind: RegistryKind): void {
     if (wish[field as keyof RulesWish] !== undefined && !kinds.includes(kind))
       refuse(
         field,
-        `${KIND_WORDS[kind]} has no such rule; it is one of ${kinds.map(one => KIND_WORDS[one]).join(' and ')}`,
+        `${KIND_WORDS[kind]} has no such rule, it is one of ${kinds.map(one => KIND_WORDS[one]).join(' and ')}; leave it out`,
       )
 }
 
@@ -119,8 +94,8 @@ const withRule = <Key extends keyof RegistryRules>(
 }
 
 /**
- * The rules after a wish, and what becomes of the secret. A credential is for the server that it was given for: another
- * origin without a secret of its own loses it.
+ * The rules after a wish, and what becomes of the secret. A credential is for the server and the user that it was given
+ * for: others without a secret of their own lose it.
  * @throws bad_registry
  */
 export function rulesOf(
@@ -135,14 +110,9 @@ export function rulesOf(
   let secret: SecretChange = { is: 'kept' }
   const { upstream, min_age_days: days, age_from: from, members, reserved, snapshots_kept: kept } = wish
   if (upstream !== undefined) {
-    const url = readUrl(upstream.url)
-    const user = upstream.user === undefined ? before.upstream?.user : (upstream.user ?? undefined)
-    if (user !== undefined && !/^[^\p{C}:]{1,200}$/u.test(user))
-      refuse('upstream.user', 'it has no colon, and 1 to 200 visible characters')
-    rules = withRule(rules, 'upstream', { url, ...(user === undefined ? {} : { user }) })
-    const isElsewhere = before.upstream !== undefined && new URL(before.upstream.url).origin !== new URL(url).origin
-    if (typeof upstream.secret === 'string') secret = { is: 'new', secret: upstream.secret }
-    else if (upstream.secret === null || isElsewhere) secret = { is: 'gone' }
+    const read = readUpstream(upstream, before.upstream, deps)
+    rules = withRule(rules, 'upstream', read.upstream)
+    secret = read.secret
   }
   if (kind === 'proxy' && rules.upstream === undefined)
     refuse('upstream', 'a registry that reads through needs the address of the other one')

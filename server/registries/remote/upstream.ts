@@ -9,6 +9,7 @@ import type { Breaker } from '../../outbound/exchange/breaker.ts'
 import type { Answer, Exchange, Question } from '../../outbound/exchange/exchange.ts'
 import { NetFault, refuseAll } from '../../outbound/exchange/fault.ts'
 import { parseTarget } from '../../outbound/target.ts'
+import { openSecret } from './secret.ts'
 import { DIGESTS, type RemoteFile } from '../../core/remote-file.ts'
 
 /** What is asked of an upstream: by its address, or by a path below that of the registry. */
@@ -29,10 +30,13 @@ export interface Upstream {
    * One request; passing faults are tried again. Every answer but 429 and 5xx is one. Its body has to be read or
    * discarded.
    * @param target  a path with a slash in front, below the address of the upstream, or a whole address
-   * @throws outbound_failed, outbound_refused
+   * @throws outbound_failed, outbound_refused, upstream_secret_unreadable
    */
   ask(registry: Distribution, target: string, options: AskOptions): Promise<Answer>
-  /** The header Authorization that the upstream wants of this registry; undefined: none is set. */
+  /**
+   * The header Authorization that the upstream wants of this registry; undefined: none is set for that server.
+   * @throws upstream_secret_unreadable
+   */
   credential(registry: Distribution): Promise<string | undefined>
   /**
    * Fetches a file and compares it with what its index promised.
@@ -86,12 +90,22 @@ function faultOf({ blob }: SpooledFile, { size, digests }: Omit<RemoteFile, 'url
 }
 
 export function createUpstream({ db, exchange, breaker, box, spool }: UpstreamDeps): Upstream {
+  function readSecret(registry: Distribution, sealed: string): string | undefined {
+    try {
+      return openSecret(box, baseOf(registry).href, sealed)
+    } catch (error) {
+      // asked without it, the upstream would say of names that they are not there
+      return fail('upstream_secret_unreadable', { name: registry.codename, why: (error as Error).message }, error)
+    }
+  }
+
   const credential: Upstream['credential'] = async registry => {
     const row = await db.first<{ sealed: string }>('select sealed from registry_secret where codename = $1', [
       registry.codename,
     ])
     if (row === undefined) return undefined
-    const secret = box.open(row.sealed).toString()
+    const secret = readSecret(registry, row.sealed)
+    if (secret === undefined) return undefined
     const user = registry.registry?.upstream?.user
     return user === undefined ? `Bearer ${secret}` : `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`
   }

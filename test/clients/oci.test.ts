@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
-import { buildImage, layerOf, sha256, type BuiltImage } from '../support/oci-images.ts'
+import { buildImage, layerOf, type BuiltImage } from '../support/oci-images.ts'
 import { createOciClient, rootWithRegistries } from '../support/oci-registry.ts'
-import { lacking, run } from '../support/tools.ts'
+import { createSkopeo, noSkopeo, said } from '../support/skopeo.ts'
+import { run } from '../support/tools.ts'
 
-const noSkopeo = lacking('skopeo').length > 0
 /** The specification's own program, ready to run. */
 const conformance = process.env.CONFORMANCE
 
@@ -44,30 +44,13 @@ const imageOf = (text: string, ...below: readonly Buffer[]): BuiltImage => {
   return buildImage({ layers, comment: text })
 }
 
-/** The image as a folder that clients read. Source: OCI image specification 1.1, "Image Layout". */
-async function layoutOf({ manifest, config, layers, digest, mediaType }: BuiltImage): Promise<string> {
-  const folder = await mkdtemp(join(work, 'layout-'))
-  await mkdir(join(folder, 'blobs/sha256'), { recursive: true })
-  for (const blob of [manifest, config, ...layers])
-    await writeFile(join(folder, 'blobs/sha256', sha256(blob).slice('sha256:'.length)), blob)
-  await writeFile(join(folder, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}')
-  const descriptor = { mediaType, digest, size: manifest.length }
-  await writeFile(join(folder, 'index.json'), JSON.stringify({ schemaVersion: 2, manifests: [descriptor] }))
-  return folder
-}
-
 describe.skipIf(noSkopeo)('skopeo (needs skopeo)', () => {
-  const at = (name: string): string => `docker://${new URL(daemon.url).host}/${name}`
   const creds = (secret = token): string => `person:${secret}`
-  const skopeo = (...args: readonly string[]) => run('skopeo', [...args], { cwd: work })
-  const push = async (image: BuiltImage, name: string, secret?: string) =>
-    skopeo('copy', '--dest-tls-verify=false', '--dest-creds', creds(secret), `oci:${await layoutOf(image)}`, at(name))
-  async function pull(name: string, ...more: readonly string[]) {
-    const folder = await mkdtemp(join(work, 'pulled-'))
-    const done = await skopeo('copy', '--src-tls-verify=false', ...more, at(name), `dir:${folder}`)
-    return { ...done, manifest: done.code === 0 ? await readFile(join(folder, 'manifest.json')) : undefined }
-  }
-  const said = ({ out, err }: { readonly out: string; readonly err: string }): string => `${out}${err}`
+  const { at, skopeo, pull, ...client } = createSkopeo(
+    () => work,
+    () => daemon.url,
+  )
+  const push = (image: BuiltImage, name: string, secret?: string) => client.push(image, name, creds(secret))
 
   test('pushes, pulls without a login, lists and deletes', async () => {
     const image = imageOf('first')

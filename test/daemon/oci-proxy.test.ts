@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Codename } from '../../server/core/identity.ts'
 import { createDb } from '../../server/db/db.ts'
 import { DATABASE } from '../../server/db/embedded.ts'
 import { findRunning } from '../../server/db/pid-file.ts'
@@ -30,12 +31,13 @@ let token: string
 
 beforeAll(async () => {
   upstream = await startRegistryUpstream()
-  spare = await Promise.all([1, 2, 3].map(() => startRegistryUpstream()))
+  spare = await Promise.all([1, 2, 3, 4].map(() => startRegistryUpstream()))
   root = await mkdtemp(join(tmpdir(), 'gh-oci-proxy-'))
   await defineRegistries(root, [
     hostedRegistry('ours', 'oci'),
     proxyRegistry('hub', 'oci', { url: upstream.url }),
     ...spare.map(({ url }, at) => proxyRegistry(`spare${at}`, 'oci', { url })),
+    { ...hostedRegistry('all', 'oci'), registry: { kind: 'group', members: ['ours', 'hub', 'spare3'] as Codename[] } },
     proxyRegistry('slow', 'oci', { url: upstream.url, minAgeDays: 7 }),
     proxyRegistry('seen', 'oci', { url: upstream.url, minAgeDays: 7, ageFrom: 'first_seen' }),
   ])
@@ -579,18 +581,22 @@ describe('lists', () => {
   })
 
   test('the catalogue names what came through', async () => {
-    const { ask } = asAdmin('app')
+    putImage(upstream, 'named', imageOf(), 'v1')
+    const { ask, manifest } = asAdmin('named')
+    expect((await manifest('v1')).status).toBe(200)
     const { repositories } = (await ask('GET', '/v2/_catalog')).json<{ repositories: string[] }>()
-    expect(repositories).toContain('hub/app')
-    expect(repositories).not.toContain('hub/bad-never')
+    expect(repositories).toContain('hub/named')
+    // its tags were listed, and nothing of it came in
     expect(repositories).not.toContain('hub/large')
   })
 })
 
 describe('nobody', () => {
   test('publishes or deletes here, and reads why', async () => {
-    const { base, ask, manifest } = asAdmin('app')
+    const { base, ask, manifest } = asAdmin('kept')
     const image = imageOf()
+    putImage(upstream, 'kept', image, 'v1')
+    expect((await manifest('v1')).status).toBe(200)
     for (const [method, path] of [
       ['POST', `${base}/blobs/uploads/`],
       ['PUT', `${base}/manifests/v1`],
@@ -604,7 +610,7 @@ describe('nobody', () => {
       expect([status, error.code], path).toEqual([405, 'UNSUPPORTED'])
       expect(error.message).toContain('reads through to another registry')
     }
-    expect((await client('app').ask('DELETE', `${base}/manifests/v1`)).status).toBe(401)
+    expect((await client('kept').ask('DELETE', `${base}/manifests/v1`)).status).toBe(401)
     expect((await manifest('v1')).status).toBe(200)
   })
 
@@ -625,6 +631,32 @@ describe('nobody', () => {
     }
     expect(upstream.asked()).toEqual([])
   })
+})
+
+test('a group answers from the first member that has an image, with what is about it', async () => {
+  const [, , , second] = spare as readonly [RegistryUpstream, RegistryUpstream, RegistryUpstream, RegistryUpstream]
+  const [mine, theirs] = [imageOf(), imageOf()]
+  expect((await asAdmin('grouped/mine', 'ours').push(mine, 'v1')).status).toBe(201)
+  putImage(upstream, 'grouped/mine', imageOf(), 'v1', 'v2')
+  const signature = buildArtifact('application/x-signature', Buffer.from('signed'), theirs)
+  putImage(second, 'grouped/theirs', theirs, 'v1')
+  putImage(second, 'grouped/theirs', signature)
+  const about = buildIndex({ a: signature })
+  second.put(`/v2/grouped/theirs/referrers/${theirs.digest}`, servedBytes(about.manifest, about.mediaType))
+  second.put('/v2/grouped/theirs/tags/list?n=1000', { body: '{"tags":["v1"]}' })
+  const group = client('grouped/theirs', 'all')
+  expect((await client('grouped/mine', 'all').manifest('v1')).bytes.equals(mine.manifest)).toBe(true)
+  expect((await client('grouped/mine', 'all').manifest('v2')).status).toBe(404)
+  expect((await group.manifest('v1')).bytes.equals(theirs.manifest)).toBe(true)
+  const layer = theirs.layers[0] as Buffer
+  expect((await group.ask('GET', `${group.base}/blobs/${sha256(layer)}`)).bytes.equals(layer)).toBe(true)
+  expect((await group.ask('GET', `${group.base}/tags/list`)).json()).toEqual({
+    name: 'all/grouped/theirs',
+    tags: ['v1'],
+  })
+  const listed = await group.ask('GET', `${group.base}/referrers/${theirs.digest}`)
+  expect(listed.json()).toMatchObject({ manifests: [{ digest: signature.digest }] })
+  expect((await group.manifest('absent')).status).toBe(404)
 })
 
 test('a first pull that a power cut ends leaves nothing half, and goes on from the layers that came', async () => {

@@ -385,7 +385,7 @@ export async function compose(
     // a web server that serves the trees has its own list, also of what it asks this service for
     treeLines: { write: line => base.settings.now().downloads.access_log === '' && logs.trees.write(line) },
     ...access.rules,
-    registries: { ...base, ...access.rules, protocols: verbs.registries.protocols },
+    registries: { ...base, ...access.rules, ...verbs.registries },
     routes: features.flatMap(({ routes }) => routes),
     authenticate: auth.authenticate,
     enterprise: base.licensing.allowed,

@@ -11,13 +11,17 @@ export const REGISTRY_ERRORS = {
   ],
   registry_takes_no_uploads: [
     409,
-    'The registry {name} is a {kind}: its versions come from elsewhere, and none is published into it. Publish into a hosted registry.',
+    'The registry {name} is a {kind}: nothing is published into it. Publish into {where}.',
   ],
   name_is_ours: [
     404,
     '{name} belongs to this house: a registry here has it, had it, or reserves it. It is never looked up outside; ask the registry that has it, or a group.',
   ],
-  group_has_not: [404, 'No registry in the group {group} has {name}.'],
+  group_keeps_name: [
+    404,
+    '{name} belongs to this house: a registry here has it, had it, or reserves it. It is never looked up outside, and no member of the group {group} that you may read has it.',
+  ],
+  group_has_not: [404, 'No member of the group {group} that you may read has {name}.'],
   registry_is_member: [
     409,
     'The registry {name} is a member of {groups}. Take it out there first: its names would be looked up outside.',

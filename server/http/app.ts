@@ -30,7 +30,7 @@ export interface AppDeps {
   readonly privateTrees: () => Promise<ReadonlySet<string>>
   readonly hiddenFrom: (who: Principal) => Promise<readonly string[]>
   /** What clients of registries speak; absent: none are served. */
-  readonly registries?: Pick<RegistryMountDeps, 'protocols' | 'address' | 'hiddenFrom' | 'layout' | 'db'>
+  readonly registries?: Pick<RegistryMountDeps, 'protocols' | 'groups' | 'address' | 'hiddenFrom' | 'layout'>
   readonly production: boolean
   readonly version: string
   readonly trustedProxies: readonly string[]

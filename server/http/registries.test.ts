@@ -22,6 +22,11 @@ const registry = (codename: string, format = 'tiny'): Distribution => ({
   ...{ archs: [], neutral: [], scanner: undefined, builtin: false },
 })
 
+const group: Distribution = {
+  ...registry('all'),
+  registry: { kind: 'group', members: ['open', 'shut', 'veiled'] as Codename[] },
+}
+
 const who = (name: string, role: Principal['role'], scope?: Scope): Principal => ({
   ...{ kind: 'token', name, role, credential: name },
   ...(scope === undefined ? {} : { scope }),
@@ -78,7 +83,7 @@ const tiny: RegistryProtocol = {
 let app: TestApp
 beforeAll(async () => {
   const repositories = createRepositories([jammy])
-  repositories.replace([registry('open'), registry('shut'), registry('veiled'), registry('other', 'npm')])
+  repositories.replace([registry('open'), registry('shut'), registry('veiled'), registry('other', 'npm'), group])
   const veiledFrom = (one: Principal | undefined): readonly string[] =>
     one === undefined || one.name === 'stranger' ? ['veiled', ...(one === undefined ? [] : ['shut'])] : []
   app = await startApp({
@@ -87,9 +92,22 @@ beforeAll(async () => {
     uploadLimits: () => ({ per_minute_address: 1000, per_minute_user: 0, per_minute_token: 0 }),
     authenticate: async sent => TOKENS[(sent ?? '').slice('Bearer '.length)] ?? fail('bad_credential', {}),
     registries: {
-      // asked for groups alone
-      db: {} as never,
       protocols: [tiny],
+      // what groups answer is tested with real protocols: here, which members a caller may read there
+      groups: {
+        answer: async (_, request, asMember) => {
+          const members = ['open', 'shut', 'veiled'].map(name => asMember(repositories.need(name)))
+          return {
+            status: 200,
+            body: {
+              kind: 'json',
+              json: members.map(
+                one => one && [one.registry.codename, one.asked.codename, new URL(one.address).pathname],
+              ),
+            },
+          }
+        },
+      },
       hiddenFrom: async one => veiledFrom(one),
       address: { called: ({ stream }) => `http://${stream.headers.host ?? ''}`, console: () => 'https://console' },
       layout: { blob: digest => app.layout.blob(digest) },
@@ -132,6 +150,19 @@ describe('who may do what', () => {
     expect(asked).toHaveLength(status === 200 ? 1 : 0)
     if (status !== 401) return
     expect(answer.headers['www-authenticate']).toMatch(/^Basic realm="http:\/\/127\.0\.0\.1:\d+\/tiny\/\w+"$/)
+  })
+
+  test.each([
+    [undefined, ['open']],
+    ['reader', ['open', 'shut', 'veiled']],
+    ['stranger', ['open']],
+    ['scoped', ['open', 'shut', 'veiled']],
+  ])('a group is asked by %s: it may read %j of its members, each by its own access', async (token, names) => {
+    const answer = await ask('GET', '/tiny/all/x', token === undefined ? {} : as(token))
+    expect(answer.json()).toEqual(
+      ['open', 'shut', 'veiled'].map(name => (names.includes(name) ? [name, 'all', '/tiny/all'] : null)),
+    )
+    expect(asked).toEqual([])
   })
 
   const changes: readonly (readonly [string, string, string | undefined, number])[] = [

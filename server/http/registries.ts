@@ -4,11 +4,10 @@ import { createGunzip } from 'node:zlib'
 import type { AppAddress } from '../core/app-address.ts'
 import { AppError, fail } from '../core/errors.ts'
 import type { Distribution, Repositories } from '../core/repository.ts'
-import type { Queryable } from '../db/db.ts'
 import type { Layout } from '../files/layout.ts'
 import type { Log } from '../lib/log.ts'
 import { printStep, type Starting } from '../record/starting.ts'
-import { answerForGroup } from '../registries/group.ts'
+import type { Groups } from '../registries/group/groups.ts'
 import type { RegistryAnswer, RegistryProtocol, RegistryRequest, RootRequest } from '../registries/protocol.ts'
 import { readAway } from './body.ts'
 import { problemOf } from './problem.ts'
@@ -18,8 +17,8 @@ import { callerOf, countWrite, identify, mayRead, needReader, type CallerDeps } 
 
 export interface RegistryMountDeps extends CallerDeps {
   readonly protocols: readonly RegistryProtocol[]
-  readonly db: Queryable
-  readonly repositories: Pick<Repositories, 'find' | 'registries'>
+  readonly groups: Groups
+  readonly repositories: Pick<Repositories, 'find'>
   readonly address: Pick<AppAddress, 'called' | 'console'>
   readonly layout: Pick<Layout, 'blob'>
   readonly starting: Pick<Starting, 'now'>
@@ -108,8 +107,8 @@ async function answerOf(asked: Asked, deps: RegistryMountDeps): Promise<Registry
   if (atRoot !== undefined) return atRoot
   if (below.segments.length === 0) return notHere(ctx)
   const registry = findRegistry(deps, protocol, below.segments)
-  const closed = await deps.privateTrees()
-  needReader(who, registry, { hidden, closed })
+  const access = { hidden, closed: await deps.privateTrees() }
+  needReader(who, registry, access)
   const request: RegistryRequest = {
     ...plain,
     segments: below.segments.slice(1),
@@ -120,13 +119,13 @@ async function answerOf(asked: Asked, deps: RegistryMountDeps): Promise<Registry
     body: body(),
   }
   const asMember = (member: Distribution): RegistryRequest | undefined =>
-    mayRead(who, member, { hidden, closed })
+    mayRead(who, member, access)
       ? { ...request, registry: member, caller: callerOf({ who, ip, hidden }, member) }
       : undefined
-  const isGroup = registry.registry?.kind === 'group'
-  const found = isGroup
-    ? await answerForGroup(protocol, request, { ...deps, asMember })
-    : await protocol.answer(request)
+  const found =
+    registry.registry?.kind === 'group'
+      ? await deps.groups.answer(protocol, request, asMember)
+      : await protocol.answer(request)
   const answer = found ?? notHere(ctx)
   // it reads the lists that publishing asks for, and no package
   const isFile = answer.body?.kind === 'blob' || answer.body?.kind === 'file'

@@ -63,7 +63,7 @@ export function needReader(
   if (hidden.includes(codename) || isOutside) fail('registry_not_found', { name: codename })
 }
 
-/** As `needReader`, for a member of a group. */
+/** The same as a question. */
 export function mayRead(...of: Parameters<typeof needReader>): boolean {
   try {
     needReader(...of)

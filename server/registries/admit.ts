@@ -25,7 +25,7 @@ export const actorOf = ({ who, ip }: Pick<Caller, 'who' | 'ip'>): Actor => ({ na
 /** Whether its versions are what people publish here, and so theirs to change. @throws registry_takes_no_uploads */
 export function needOwn({ codename, registry }: Pick<Distribution, 'codename' | 'registry'>): void {
   const kind = registry?.kind ?? 'hosted'
-  if (kind !== 'hosted') fail('registry_takes_no_uploads', { name: codename, kind })
+  if (kind !== 'hosted') fail('registry_takes_no_uploads', { name: codename, kind, where: 'a hosted registry' })
 }
 
 /** Whether somebody may publish into it at all. @throws registry_takes_no_uploads, distribution_retired */

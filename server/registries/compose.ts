@@ -1,4 +1,5 @@
 import type { Part } from '../core/feature.ts'
+import { createGroups, type Groups } from './group/groups.ts'
 import { createMaven } from './maven/index.ts'
 import { createNpm } from './npm/index.ts'
 import type { OciDeps } from './oci/deps.ts'
@@ -19,8 +20,10 @@ const PROTOCOLS: readonly ((deps: OciDeps & ProtocolDeps) => RegistryProtocol)[]
 /** The protocols by which clients read and publish, over one catalogue, and what is done by the clock. */
 export function composeRegistries(deps: RemoteDeps & Omit<OciDeps, 'remote'>): Part & {
   readonly protocols: readonly RegistryProtocol[]
+  readonly groups: Groups
 } {
   const remote = createRemote(deps)
   const protocols = PROTOCOLS.map(create => create({ ...deps, remote }))
-  return { protocols, jobs: protocols.flatMap(({ jobs = [] }) => jobs), stop: () => remote.close() }
+  const jobs = protocols.flatMap(protocol => protocol.jobs ?? [])
+  return { protocols, groups: createGroups(deps), jobs, stop: () => remote.close() }
 }

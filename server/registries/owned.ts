@@ -13,31 +13,44 @@ export interface Owners {
   readonly reserving: readonly Distribution[]
 }
 
+export interface OwnedDeps {
+  readonly db: Queryable
+  readonly repositories: Pick<Repositories, 'registries'>
+}
+
 const kindOf = ({ registry }: Distribution): string => registry?.kind ?? 'hosted'
 
-/** To which registries of a format a name belongs, whoever may see them. */
-export async function ownersOf(
-  { db, repositories }: { readonly db: Queryable; readonly repositories: Pick<Repositories, 'registries'> },
-  { format, name }: { readonly format: FormatId; readonly name: string },
-): Promise<Owners> {
+/** To which registries of a format each of these names belongs, whoever may see them. */
+export async function ownersOfEach(
+  { db, repositories }: OwnedDeps,
+  { format, names }: { readonly format: FormatId; readonly names: readonly string[] },
+): Promise<(name: string) => Owners> {
   const keyOf = nameKeyOf(getFormat(format))
   const all = repositories.registries().filter(one => one.format === format)
   const hosted = all.filter(one => kindOf(one) === 'hosted')
   const rows =
-    hosted.length === 0
+    hosted.length === 0 || names.length === 0
       ? []
-      : await db.repeat<{ codename: string }>(
-          'select distinct codename from registry_owned_name where codename = any($1::text[]) and lower(name) = $2',
-          [hosted.map(({ codename }) => codename), keyOf(name)],
+      : await db.repeat<{ codename: string; key: string }>(
+          `select codename, lower(name) as key from registry_owned_name
+          where codename = any($1::text[]) and lower(name) = any($2::text[])`,
+          [hosted.map(({ codename }) => codename), [...new Set(names.map(keyOf))]],
         )
-  const owning = new Set(rows.map(({ codename }) => codename))
-  return {
-    hosted: hosted.filter(({ codename }) => owning.has(codename)),
+  const owning = new Map<string, Set<string>>()
+  for (const { codename, key } of rows) owning.set(key, (owning.get(key) ?? new Set()).add(codename))
+  return name => ({
+    hosted: hosted.filter(({ codename }) => owning.get(keyOf(name))?.has(codename) === true),
     reserving: all.filter(({ registry }) =>
       (registry?.reserved ?? []).some(pattern => matchesPattern(keyOf, pattern, name)),
     ),
-  }
+  })
 }
+
+/** To which registries of a format a name belongs, whoever may see them. */
+export const ownersOf = async (
+  deps: OwnedDeps,
+  { format, name }: { readonly format: FormatId; readonly name: string },
+): Promise<Owners> => (await ownersOfEach(deps, { format, names: [name] }))(name)
 
 /** Whether a name belongs to the house. */
 export const isOwned = ({ hosted, reserving }: Owners): boolean => hosted.length > 0 || reserving.length > 0

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Principal } from '../core/access.ts'
 import type { Job } from '../core/feature.ts'
-import type { FormatId, Sha256 } from '../core/identity.ts'
+import type { Codename, FormatId, Sha256 } from '../core/identity.ts'
 import type { Distribution } from '../core/repository.ts'
 import type { Viewer } from '../core/viewer.ts'
 
@@ -38,8 +38,6 @@ export interface RegistryRequest {
   readonly registry: Distribution
   /** The registry that the address names: of a member that answers for a group, the group. */
   readonly asked: Distribution
-  /** Of a group, where an address is about no name: the members that the caller may read, in their order. */
-  readonly members?: readonly Distribution[]
   readonly caller: Caller
   /** The registry's address as the client called it, without a slash at the end: `https://host/npm/ours`. */
   readonly address: string
@@ -51,7 +49,7 @@ export interface RegistryRequest {
 }
 
 /** A request below the root of a protocol that names no registry; `address` is that of the root. */
-export type RootRequest = Omit<RegistryRequest, 'registry' | 'asked' | 'members'>
+export type RootRequest = Omit<RegistryRequest, 'registry' | 'asked'>
 
 /** The bytes of an answer; a file of the pool is sent with ranges, ETag and conditional requests. */
 export type AnswerBody =
@@ -80,6 +78,17 @@ export interface Refusal {
   readonly detail: string
 }
 
+/** The members of a group that the caller may read. */
+export interface Together {
+  /** What is asked, as a request to each of them, in the order of the group. */
+  readonly members: readonly RegistryRequest[]
+  /**
+   * Whether what a member says of one of these names counts: of a name of the house the word of its owner alone, of
+   * others that of registries that read through.
+   */
+  speakers(names: readonly string[]): Promise<(member: Codename, name: string) => boolean>
+}
+
 /** What the clients of one format speak. One for each, in `registries/<id>/`. */
 export interface RegistryProtocol {
   /** What the clock starts: what clients began and did not end. */
@@ -102,9 +111,20 @@ export interface RegistryProtocol {
    * The package that an address is about, in the spelling of its rows; undefined where it is about none or several. It
    * says which member of a group answers.
    */
-  nameOf(request: Pick<RegistryRequest, 'segments'>): string | undefined
-  /** Whether a request that is neither GET nor HEAD only asks, as `npm audit` does. None of them where it is absent. */
+  nameOf(request: Pick<RegistryRequest, 'segments' | 'endsWithSlash'>): string | undefined
+  /** Whether a request that is neither GET nor HEAD changes no package, as `npm audit`. Absent: none is such a one. */
   isQuestion?(request: Pick<RegistryRequest, 'segments' | 'method'>): boolean
+  /**
+   * What the members of a group answer together, where an address is about no name, or about more than that. Names of
+   * the house are not asked for here. Undefined: they do not, and one of them answers, or nobody is asked.
+   */
+  join?(request: RegistryRequest, together: Together): Promise<RegistryAnswer | undefined>
+  /**
+   * Whether a registry that reads through finds a name at its upstream: in a group it alone answers for it then.
+   * Absent: it is asked for each address, and one that it has not goes on to the next.
+   * @throws what `Remote.find` throws
+   */
+  hasName?(request: Pick<RegistryRequest, 'registry'>, name: string): Promise<boolean>
   /** Undefined: no address of this protocol. */
   answer(request: RegistryRequest): Promise<RegistryAnswer | undefined>
   /** Addresses below the root that name no registry, as `/v2/` and `/v2/token`; undefined: none of them. */

@@ -163,7 +163,10 @@ test('a proxy that fails ends the search: another one must not answer for it', a
 })
 
 test('nothing is published into a group or a proxy', async () => {
-  for (const registry of ['every', 'outside']) {
+  for (const [registry, where] of [
+    ['every', 'secret or ours'],
+    ['outside', 'a hosted registry'],
+  ] as const) {
     const form = new FormData()
     form.set(':action', 'file_upload')
     form.set(
@@ -173,10 +176,7 @@ test('nothing is published into a group or a proxy', async () => {
     )
     const headers = { Authorization: `Bearer ${token}` }
     const answer = await fetch(`${daemon.url}/pypi/${registry}/legacy/`, { method: 'POST', body: form, headers })
-    expect([answer.status, await answer.text()]).toEqual([
-      409,
-      expect.stringContaining('Publish into a hosted registry'),
-    ])
+    expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining(`Publish into ${where}.`)])
   }
 })
 

@@ -106,35 +106,62 @@ export interface FoundRow {
   readonly created_at: Date
   readonly homepage: string | null
   readonly keywords: string[]
-  readonly total: number
 }
 
-/** What `searchServed` looks for. */
-export interface ServedSearch extends Omit<PackageName, 'name'> {
-  /** Words that must all be in the name, the summary or the keywords; none: everything. */
-  readonly words: readonly string[]
-  readonly from: number
-  readonly most: number
-}
+const KEYWORDS = `array(select jsonb_array_elements_text(coalesce(facts -> 'keywords', '[]')))`
 
-/** The names that have a served version with these words, in the order of their code points; exact names first. */
+/** Where a name is. */
+export type FoundName = Pick<PackageName, 'codename' | 'name'>
+
+/**
+ * The names that have a served version with these words in it: exact names first, then in the order of the registries
+ * and of code points.
+ * @param search.words  must all be in the name, the summary or the keywords of the newest one; none: everything
+ */
 export function searchServed(
   db: Queryable,
   viewer: Viewer,
-  { format, codename, words, from, most }: ServedSearch,
-): Promise<FoundRow[]> {
-  const { values, add } = params(format, codename, [...words], words.join(' '), most, from)
-  return db.query<FoundRow>(
+  search: {
+    readonly format: PackageName['format']
+    readonly codenames: readonly string[]
+    readonly words: readonly string[]
+  },
+): Promise<FoundName[]> {
+  const { format, codenames, words } = search
+  const { values, add } = params(format, [...codenames], [...words], words.join(' '))
+  return db.query<FoundName>(
     `
-    select *, count(*) over ()::int as total from (
-      select distinct on (name) name, version, summary, created_at,
-        manifest #>> '{about,homepage}' as homepage,
-        array(select jsonb_array_elements_text(coalesce(facts -> 'keywords', '[]'))) as keywords
-      from package where format = $1 and codename = $2 and state = 'published' and ${seenBy(viewer, add, 'codename')}
-      order by name, sort_key desc) newest
+    select codename, name from (
+      select distinct on (codename, name) codename, name, summary, ${KEYWORDS} as keywords
+      from package where format = $1 and codename = any($2::text[]) and state = 'published' and ${seenBy(viewer, add, 'codename')}
+      order by codename, name, sort_key desc) newest
     where not exists (select from unnest($3::text[]) as word
       where strpos(lower(name || ' ' || summary || ' ' || array_to_string(keywords, ' ')), lower(word)) = 0)
-    order by name <> $4, name limit $5 offset $6`,
+    order by name <> $4, array_position($2::text[], codename), name`,
+    values,
+  )
+}
+
+/** The newest served version of each of these names, in their order. */
+export function describeServed(
+  db: Queryable,
+  viewer: Viewer,
+  { format, names }: { readonly format: PackageName['format']; readonly names: readonly FoundName[] },
+): Promise<FoundRow[]> {
+  const { values, add } = params(
+    format,
+    names.map(({ codename }) => codename),
+    names.map(({ name }) => name),
+  )
+  return db.query<FoundRow>(
+    `
+    select newest.* from unnest($2::text[], $3::text[]) with ordinality as found (codename, name, at)
+    cross join lateral (
+      select name, version, summary, created_at, manifest #>> '{about,homepage}' as homepage, ${KEYWORDS} as keywords
+      from package p where p.format = $1 and p.codename = found.codename and p.name = found.name
+        and p.state = 'published' and ${seenBy(viewer, add, 'p.codename')}
+      order by p.sort_key desc limit 1) newest
+    order by found.at`,
     values,
   )
 }

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import { whyHeld } from '../held.ts'
 import { plain } from '../plain.ts'
 import type { Refusal, RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import type { Algorithm } from './place.ts'
 
 /** What Maven, Gradle and sbt show is the text after the status; the body is for people who look. */
 export const refuse = ({ status, detail }: Refusal): RegistryAnswer => plain(status, detail)
@@ -39,3 +41,15 @@ export const text = (bytes: string): RegistryAnswer => ({
   headers: { 'Cache-Control': 'no-cache' },
   body: { kind: 'bytes', bytes },
 })
+
+/** A list that was made here, or a checksum of it. */
+export const list = (xml: string, checksum: Algorithm | undefined): RegistryAnswer =>
+  checksum === undefined
+    ? {
+        status: 200,
+        type: 'text/xml; charset=utf-8',
+        headers: { 'Cache-Control': 'no-cache' },
+        body: { kind: 'bytes', bytes: xml },
+        conditional: true,
+      }
+    : text(createHash(checksum).update(xml).digest('hex'))

@@ -5,6 +5,7 @@ import type { ProtocolDeps } from '../protocol-deps.ts'
 import type { RegistryProtocol } from '../protocol.ts'
 import { refuse } from './answers.ts'
 import { createDeploys } from './deploys.ts'
+import { joinLists } from './group-lists.ts'
 import { nameAt, placeOf } from './place.ts'
 import { readFile, readMetadata } from './read.ts'
 import { createMavenProxy } from './proxy.ts'
@@ -19,10 +20,11 @@ export function createMaven(deps: ProtocolDeps): RegistryProtocol {
   const proxy = createMavenProxy(deps)
   const settle = createSettle(parts)
   const writing: WriteDeps = { ...parts, settle }
-  return {
+  const protocol: RegistryProtocol = {
     format: 'maven',
     root: 'maven',
-    nameOf: ({ segments }) => nameAt(placeOf(segments)),
+    nameOf: ({ segments, endsWithSlash }) =>
+      segments.length === 0 || endsWithSlash ? undefined : nameAt(placeOf(segments)),
     jobs: [settleJob(settle.rested)],
     challenge: () => BASIC_CHALLENGE,
     async answer(request) {
@@ -38,6 +40,8 @@ export function createMaven(deps: ProtocolDeps): RegistryProtocol {
         return place.kind === 'file' ? proxy.file(request, place) : proxy.metadata(request, place)
       return place.kind === 'file' ? readFile(deps, request, place) : readMetadata(deps, request, place)
     },
+    join: (request, group) => joinLists(protocol.answer, request, group),
     refuse,
   }
+  return protocol
 }

@@ -90,13 +90,15 @@ export function versionOf(segments: readonly string[]): Coordinates | undefined 
   return { group: groups.toReversed().join('.'), artifact, version }
 }
 
+/** Whether a list is one of builds: it stands in the folder of a snapshot. */
+export const isOfBuilds = ({ folder }: MetadataPlace): boolean => folder.length > 2 && isSnapshot(folder.at(-1) ?? '')
+
 /**
  * The name that an address is about: `group:artifact`. A list in the folder of a group reads as the one of an artifact,
  * which only its content tells.
  */
 export function nameAt(place: Place): string {
   if (place.kind === 'file') return nameOf(place)
-  const { folder } = place
-  const parts = isSnapshot(folder.at(-1) ?? '') && folder.length > 2 ? folder.slice(0, -1) : folder
+  const parts = isOfBuilds(place) ? place.folder.slice(0, -1) : place.folder
   return `${parts.slice(0, -1).join('.')}:${parts.at(-1) ?? ''}`
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import semver from 'semver'
 import type { Finding, Severity } from '../../core/findings.ts'
-import { printRef } from '../../core/identity.ts'
+import { printRef, type PackageRef } from '../../core/identity.ts'
+import type { Manifest } from '../../core/manifest.ts'
 import { acceptanceOf } from '../../core/review.ts'
 import { cleanVersion, isInRange } from '../../formats/npm/version.ts'
 import { fieldsOf, type Fields } from '../../lib/fields.ts'
@@ -11,7 +12,7 @@ import { isoNow } from '../../lib/clock.ts'
 import { EngineUnavailable } from '../../scanners/scanner.ts'
 import { chunksOf, readSmall } from '../body.ts'
 import type { RegistryDeps } from '../deps.ts'
-import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import type { RegistryAnswer, RegistryRequest, Together } from '../protocol.ts'
 import { refOf } from '../refs.ts'
 import { json, refused } from './answers.ts'
 
@@ -61,11 +62,27 @@ function createAsked() {
   }
 }
 
+/** The versions that clients get by these names and numbers, where they are here: of a group from its members. */
+async function findHere(
+  { catalog }: Pick<RegistryDeps, 'catalog'>,
+  request: Pick<RegistryRequest, 'registry'>,
+  group: Together | undefined,
+  wanted: readonly { readonly name: string; readonly version: string }[],
+): Promise<(name: string, version: string) => Manifest | undefined> {
+  const speaks = await group?.speakers(wanted.map(({ name }) => name))
+  const refsOf = (name: string, version: string): PackageRef[] =>
+    (group?.members ?? [request]).flatMap(({ registry }) =>
+      speaks?.(registry.codename, name) === false ? [] : [refOf({ registry }, name, version)],
+    )
+  const known = await catalog.findAll(wanted.flatMap(({ name, version }) => refsOf(name, version)))
+  return (name, version) => refsOf(name, version).flatMap(ref => known.get(printRef(ref)) ?? [])[0]
+}
+
 /** The findings that the asked versions have, without those that somebody accepted for a version that is here. */
 async function hitsOf(
   { matcher, catalog, clock }: Pick<RegistryDeps, 'matcher' | 'catalog' | 'clock'>,
-  request: Pick<RegistryRequest, 'registry' | 'members'>,
-  asked: Asked,
+  request: Pick<RegistryRequest, 'registry'>,
+  { asked, group }: { readonly asked: Asked; readonly group: Together | undefined },
 ): Promise<readonly Hit[]> {
   const packages = [...asked].flatMap(([name, versions]) =>
     [...versions].map(version => ({ name, version, arch: 'any', source: '', sourceVersion: '' })),
@@ -73,16 +90,13 @@ async function hitsOf(
   const answers = await matcher.match(request.registry, packages)
   const found = packages.flatMap(({ name, version }, at) => {
     const findings = answers[at] ?? []
-    if (findings.length === 0) return []
-    const refs = (request.members ?? [request.registry]).map(registry => refOf({ registry }, name, version))
-    return [{ name, version, findings, refs }]
+    return findings.length === 0 ? [] : [{ name, version, findings }]
   })
-  const known = await catalog.findAll(found.flatMap(({ refs }) => refs))
+  const hereOf = await findHere({ catalog }, request, group, found)
   const now = isoNow(clock)
   const hits = new Map<string, { name: string; finding: Finding; affected: string[] }>()
-  for (const { name, version, findings, refs } of found) {
-    // of a group the one that clients get
-    const here = refs.map(ref => known.get(printRef(ref))).find(one => one !== undefined)
+  for (const { name, version, findings } of found) {
+    const here = hereOf(name, version)
     for (const finding of findings) {
       if (here !== undefined && acceptanceOf(here, finding, now) !== undefined) continue
       const key = JSON.stringify([name, finding.id])
@@ -140,7 +154,7 @@ async function answered(answer: () => Promise<RegistryAnswer>): Promise<Registry
 }
 
 /** `POST /-/npm/v1/security/advisories/bulk`: what npm asks after each installation. */
-export const bulk = (deps: RegistryDeps, request: RegistryRequest): Promise<RegistryAnswer> =>
+export const bulk = (deps: RegistryDeps, request: RegistryRequest, group?: Together): Promise<RegistryAnswer> =>
   answered(async () => {
     const { asked, add } = createAsked()
     for (const [name, versions] of Object.entries(await readBody(request)))
@@ -148,7 +162,7 @@ export const bulk = (deps: RegistryDeps, request: RegistryRequest): Promise<Regi
     const silent = await silence(deps, request)
     if (silent !== undefined) return silent
     const byName = new Map<string, unknown[]>()
-    for (const hit of await hitsOf(deps, request, asked)) {
+    for (const hit of await hitsOf(deps, request, { asked, group })) {
       const { severity, cvss } = hit.finding
       const advisory = {
         id: numberOf(hit),
@@ -182,14 +196,14 @@ function pathsIn(tree: Fields, add: (name: string, version: unknown) => void): R
 }
 
 /** `POST /-/npm/v1/security/audits/quick`: what pnpm and older clients ask, with the whole tree. */
-export const quick = (deps: RegistryDeps, request: RegistryRequest): Promise<RegistryAnswer> =>
+export const quick = (deps: RegistryDeps, request: RegistryRequest, group?: Together): Promise<RegistryAnswer> =>
   answered(async () => {
     const { asked, add } = createAsked()
     const paths = pathsIn(await readBody(request), add)
     const silent = await silence(deps, request)
     if (silent !== undefined) return silent
     const counts = { info: 0, low: 0, moderate: 0, high: 0, critical: 0 }
-    const advisories = (await hitsOf(deps, request, asked)).map(hit => {
+    const advisories = (await hitsOf(deps, request, { asked, group })).map(hit => {
       const { name, affected, finding } = hit
       const severity = LEVELS[finding.severity]
       counts[severity] += 1

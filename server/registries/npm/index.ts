@@ -1,7 +1,7 @@
 import { versionIn } from '../../formats/npm/name.ts'
 import { needHosted, needOwn } from '../admit.ts'
 import type { ProtocolDeps } from '../protocol-deps.ts'
-import type { RegistryAnswer, RegistryProtocol, RegistryRequest } from '../protocol.ts'
+import type { RegistryAnswer, RegistryProtocol, RegistryRequest, Together } from '../protocol.ts'
 import { isProxy } from '../remote/remote.ts'
 import { account } from './account.ts'
 import { attestations } from './attestations.ts'
@@ -10,7 +10,7 @@ import { bulk, quick } from './audit.ts'
 import { announceUnpublish, changeTag, deprecate, unpublish } from './changes.ts'
 import { createKeptDocuments } from './join.ts'
 import { createPackuments, type Documents, type NpmDeps } from './packument.ts'
-import { createRemoteDocuments, remoteTarball } from './proxy.ts'
+import { createRemoteDocuments, hasRemoteName, remoteTarball } from './proxy.ts'
 import { publish } from './publish.ts'
 import { listTags, packument, search, tarball, version } from './reads.ts'
 import { receive } from './received.ts'
@@ -33,17 +33,42 @@ interface Deps extends NpmDeps {
 const documentsOf = ({ packuments, remoteDocuments }: Deps, { registry }: RegistryRequest): Documents =>
   isProxy(registry) ? remoteDocuments : packuments
 
+const ATTESTATIONS = '-/npm/v1/attestations/'
+
 const isRead = ({ method }: Pick<RegistryRequest, 'method'>): boolean => method === 'GET' || method === 'HEAD'
 
-/** Addresses that are about no package: `/-/…`. */
-async function atDash(deps: Deps, request: RegistryRequest): Promise<RegistryAnswer | undefined> {
+/** Addresses that are about many packages; of a group its members answer them together. */
+async function atMany(deps: Deps, request: RegistryRequest, group?: Together): Promise<RegistryAnswer | undefined> {
   const { method, segments } = request
-  const path = segments.slice(1).join('/')
-  if (isRead(request) && path === 'v1/search') return search(deps, request)
-  if (method === 'POST' && path === 'npm/v1/security/advisories/bulk') return bulk(deps, request)
-  if (method === 'POST' && /^npm\/v1\/security\/audits(?:\/quick)?$/.test(path)) return quick(deps, request)
-  if (isRead(request) && path.startsWith('npm/v1/attestations/'))
-    return attestations(deps, request, path.slice('npm/v1/attestations/'.length))
+  const path = segments.join('/')
+  if (isRead(request) && path === '-/v1/search') return search(deps, request, group)
+  if (method === 'POST' && path === '-/npm/v1/security/advisories/bulk') return bulk(deps, request, group)
+  if (method === 'POST' && /^-\/npm\/v1\/security\/audits(?:\/quick)?$/.test(path)) return quick(deps, request, group)
+  return undefined
+}
+
+/** `@s/n@1.0.0` of `/-/npm/v1/attestations/@s/n@1.0.0` */
+function attestedIn(segments: readonly string[]): string | undefined {
+  const path = segments.join('/')
+  return path.startsWith(ATTESTATIONS) ? path.slice(ATTESTATIONS.length) : undefined
+}
+
+/** The package that an address is about. */
+function nameAt(segments: readonly string[]): string | undefined {
+  const attested = attestedIn(segments)
+  if (attested !== undefined) return /^(.+)@/.exec(attested)?.[1]
+  const isAtDash = segments[0] === '-'
+  if (segments.length === 0 || (isAtDash && segments[1] !== 'package')) return undefined
+  return nameIn(isAtDash ? segments.slice(2) : segments).name
+}
+
+/** Addresses that do not begin with the name of a package: `/-/…`. */
+async function atDash(deps: Deps, request: RegistryRequest): Promise<RegistryAnswer | undefined> {
+  const { segments } = request
+  const answer = await atMany(deps, request)
+  if (answer !== undefined) return answer
+  const attested = attestedIn(segments)
+  if (isRead(request) && attested !== undefined) return attestations(deps, request, attested)
   if (segments[1] !== 'package') return account(request)
   const { name, rest } = nameIn(segments.slice(2))
   const [what, tag, ...more] = rest
@@ -103,15 +128,6 @@ async function atName(deps: Deps, request: RegistryRequest): Promise<RegistryAns
     : undefined
 }
 
-const ATTESTATIONS = '-/npm/v1/attestations/'
-const isAttestation = (segments: readonly string[]): boolean => segments.join('/').startsWith(ATTESTATIONS)
-/** `@s/n` of `-/npm/v1/attestations/@s/n@1.0.0` */
-const nameOfAttestation = (segments: readonly string[]): string => {
-  const spec = segments.join('/').slice(ATTESTATIONS.length)
-  const at = spec.lastIndexOf('@')
-  return at > 0 ? spec.slice(0, at) : spec
-}
-
 /** What npm, pnpm, yarn and bun speak. Source: npm/registry, docs/REGISTRY-API.md; the clients themselves */
 export function createNpm(base: ProtocolDeps): RegistryProtocol {
   const kept = createKeptDocuments(base)
@@ -126,12 +142,11 @@ export function createNpm(base: ProtocolDeps): RegistryProtocol {
     // npm shows this and not the body, unless the scheme is written as usual: then it advises `npm login`
     challenge: () =>
       'bearer realm="Gatehouse: send an API token from .npmrc. It is made in the console: Users, API tokens"',
-    nameOf: ({ segments }) => {
-      if (segments[0] !== '-') return segments.length === 0 ? undefined : nameIn(segments).name
-      if (segments[1] === 'package') return nameIn(segments.slice(2)).name
-      return isAttestation(segments) ? nameOfAttestation(segments) : undefined
-    },
-    isQuestion: ({ method, segments }) => method === 'POST' && segments.join('/').startsWith('-/npm/v1/security/'),
+    nameOf: ({ segments }) => nameAt(segments),
+    // audits, and what is asked about accounts
+    isQuestion: ({ segments }) => segments[0] === '-' && segments[1] !== 'package',
+    join: (request, group) => atMany(deps, request, group),
+    hasName: ({ registry }, name) => hasRemoteName(deps, registry, name),
     answer: request =>
       request.segments[0] === '-'
         ? atDash(deps, request)
@@ -139,7 +154,8 @@ export function createNpm(base: ProtocolDeps): RegistryProtocol {
           ? Promise.resolve(undefined)
           : atName(deps, request),
     refuse: ({ status, detail, code }) =>
-      refused(status, detail, {
+      // npm publishes again after a 409, and shows what comes of that instead
+      refused(code === 'registry_takes_no_uploads' ? 405 : status, detail, {
         body: { kind: 'json', json: { error: detail, code } },
       }),
   }

@@ -113,14 +113,24 @@ function partsOf(
 /** A package of this name could be anywhere. */
 const isName = (name: string): boolean => complainName(name) === undefined
 
+const findIn = async (
+  { remote }: Pick<ProtocolDeps, 'remote'>,
+  registry: Asked['registry'],
+  name: string,
+): Promise<RemoteName | undefined> => (isName(name) ? remote.find(registry, name) : undefined)
+
+/** Whether the upstream of a registry has a name. @throws what `Remote.find` throws */
+export const hasRemoteName = async (...of: Parameters<typeof findIn>): Promise<boolean> =>
+  (await findIn(...of)) !== undefined
+
 /** Documents about what an upstream lists. */
 export function createRemoteDocuments({
   remote,
   clock,
   kept,
 }: Pick<ProtocolDeps, 'remote' | 'clock'> & { readonly kept: KeptDocuments }): Documents {
-  const find = async (registry: Asked['registry'], name: string): Promise<RemoteName | undefined> =>
-    isName(name) ? remote.find(registry, name) : undefined
+  const find = (registry: Asked['registry'], name: string): Promise<RemoteName | undefined> =>
+    findIn({ remote }, registry, name)
   return {
     async find(asked, name, form, isPacked) {
       const { registry, address, console } = asked

@@ -1,7 +1,7 @@
-import { searchServed, type FoundRow } from '../../catalog/queries/registry-documents.ts'
+import { describeServed, searchServed, type FoundName } from '../../catalog/queries/registry-documents.ts'
 import { isServed } from '../../core/manifest.ts'
 import { splitName, versionIn } from '../../formats/npm/name.ts'
-import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import type { RegistryAnswer, RegistryRequest, Together } from '../protocol.ts'
 import { heldBack, json, noPackage, noVersion, notice, withheld } from './answers.ts'
 import { isProxy } from '../remote/remote.ts'
 import type { Documents, NpmDeps } from './packument.ts'
@@ -11,7 +11,7 @@ import { refOf } from '../refs.ts'
 const SHORT_TYPE = 'application/vnd.npm.install-v1+json'
 const MOST_FOUND = 250
 const FINDS =
-  'This registry reads through to another. A search finds what came through it, and nothing else of what the other one has.'
+  'A search finds what came through registries that read through to others, and nothing else of what those have.'
 
 /** The document about a name: abbreviated where the client asks for that alone, else in full. */
 export async function packument(documents: Documents, request: RegistryRequest, name: string): Promise<RegistryAnswer> {
@@ -81,28 +81,33 @@ const numberIn = (text: string | null, otherwise: number, most: number): number 
   return Math.min(most, value)
 }
 
-/** `npm search`: the newest served version of each name that has all the words; of a group those of its members. */
-export async function search({ db, clock }: NpmDeps, request: RegistryRequest): Promise<RegistryAnswer> {
+/** `npm search`: the newest served version of each name that has all the words. */
+export async function search(
+  { db, clock }: NpmDeps,
+  request: RegistryRequest,
+  group?: Together,
+): Promise<RegistryAnswer> {
   const { registry, caller, query } = request
+  const { format } = registry
+  const asked = (group?.members ?? [request]).map(member => member.registry)
   const text = (query.get('text') ?? '').slice(0, 200)
-  const [from, size] = [numberIn(query.get('from'), 0, 100_000), numberIn(query.get('size'), 20, MOST_FOUND)]
-  const words = text
-    .split(/\s+/)
+  const found = await searchServed(db, caller.viewer, {
+    format,
+    codenames: asked.map(({ codename }) => codename),
     // `keywords:x` and its kind narrow a search elsewhere; here the word counts
-    .map(word => word.replace(/^(?:keywords|scope|author|maintainer):@?/, ''))
-    .filter(Boolean)
-  const all = new Map<string, FoundRow>()
-  let total = 0
-  const asked = request.members ?? [registry]
-  for (const { codename } of asked) {
-    // of several the first so many of each are enough for a page of all
-    const page = asked.length === 1 ? { from, most: size } : { from: 0, most: from + size }
-    const rows = await searchServed(db, caller.viewer, { format: registry.format, codename, words, ...page })
-    total += rows[0]?.total ?? 0
-    // a name that two have is the first one's
-    for (const row of rows) if (!all.has(row.name)) all.set(row.name, row)
-  }
-  const rows = asked.length === 1 ? [...all.values()] : [...all.values()].slice(from, from + size)
+    words: text
+      .split(/\s+/)
+      .map(word => word.replace(/^(?:keywords|scope|author|maintainer):@?/, ''))
+      .filter(Boolean),
+  })
+  const speaks = await group?.speakers(found.map(({ name }) => name))
+  const names = new Map<string, FoundName>()
+  for (const one of found)
+    if (!names.has(one.name) && speaks?.(one.codename, one.name) !== false) names.set(one.name, one)
+  const from = numberIn(query.get('from'), 0, 100_000)
+  const size = numberIn(query.get('size'), 20, MOST_FOUND)
+  const page = [...names.values()].slice(from, from + size)
+  const rows = await describeServed(db, caller.viewer, { format, names: page })
   const objects = rows.map(({ name, version: newest, summary, created_at, homepage, keywords }) => ({
     package: {
       name,
@@ -117,6 +122,6 @@ export async function search({ db, clock }: NpmDeps, request: RegistryRequest): 
     score: { final: 1, detail: { quality: 1, popularity: 1, maintenance: 1 } },
     searchScore: 1,
   }))
-  const headers = asked.every(isProxy) ? notice(FINDS) : {}
-  return json({ objects, total, time: clock.now().toISOString() }, { headers })
+  const headers = asked.some(isProxy) ? notice(FINDS) : {}
+  return json({ objects, total: names.size, time: clock.now().toISOString() }, { headers })
 }

@@ -8,7 +8,7 @@ import type { OciDeps } from './deps.ts'
 import { createListRoutes } from './lists.ts'
 import { createManifestRoutes } from './manifests.ts'
 import { createOciProxy, refuseDelete } from './proxy/index.ts'
-import { nameIn, routeOf, type Route } from './routes.ts'
+import { nameAt, nameIn, routeOf, type Route } from './routes.ts'
 import { createTokens, type ScopeAction } from './token.ts'
 import { createUploads } from './uploads.ts'
 import { createWaitingTags } from './waiting-tags.ts'
@@ -139,7 +139,7 @@ export function createOci(deps: OciDeps): RegistryProtocol {
       return exchanged && (exchanged.authorization ?? 'anonymous')
     },
     challenge: request => challengeOf(request),
-    nameOf: ({ segments }) => nameIn(segments),
+    nameOf: ({ segments }) => nameAt(segments),
     answer: request => explained(request, () => route(request)),
     atRoot: request => explained(request, () => atRoot(request)),
     refuse: refusalAnswer,

@@ -1,6 +1,6 @@
 import { DIGEST } from '../../formats/oci/descriptor.ts'
 import { isName, isTag } from '../../formats/oci/names.ts'
-import { refuseAs } from './answers.ts'
+import { OciRefusal, refuseAs } from './answers.ts'
 
 /** What an address below a registry names. */
 export type Route =
@@ -72,5 +72,15 @@ export function routeOf(segments: readonly string[]): Route | undefined {
       return last === 'list' ? { kind: 'tags', name: name() } : undefined
     default:
       return undefined
+  }
+}
+
+/** The name that an address is about, as `routeOf` reads it; undefined for what it refuses, or does not know. */
+export function nameAt(segments: readonly string[]): string | undefined {
+  try {
+    return routeOf(segments)?.name
+  } catch (error) {
+    if (error instanceof OciRefusal) return undefined
+    throw error
   }
 }

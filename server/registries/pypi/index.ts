@@ -12,7 +12,7 @@ import type { ProtocolDeps } from '../protocol-deps.ts'
 import { whyHeld } from '../held.ts'
 import { isProxy, staleHeaders } from '../remote/remote.ts'
 import { plain } from '../plain.ts'
-import type { RegistryAnswer, RegistryProtocol, RegistryRequest } from '../protocol.ts'
+import type { RegistryAnswer, RegistryProtocol, RegistryRequest, Together } from '../protocol.ts'
 import { packageOf } from '../refs.ts'
 import { chooseForm } from './accept.ts'
 import { describedIn, legacyJson } from './legacy-json.ts'
@@ -49,6 +49,9 @@ const plainFile = (segment: string): string =>
     segment,
   )
 
+const isListOfNames = ({ segments, endsWithSlash }: RegistryRequest): boolean =>
+  endsWithSlash && segments.length === 1 && segments[0] === 'simple'
+
 /** What pip, uv, twine and poetry speak: the simple pages, the legacy upload and the JSON of projects. */
 export function createPypi(deps: ProtocolDeps): RegistryProtocol {
   const { db, catalog, layout } = deps
@@ -82,14 +85,21 @@ export function createPypi(deps: ProtocolDeps): RegistryProtocol {
     }
   }
 
-  async function names(request: RegistryRequest): Promise<RegistryAnswer> {
+  /** The names that the members of a group answer for. */
+  async function namesTogether({ members, speakers }: Together): Promise<readonly string[]> {
+    const all = new Set<string>()
+    for (const member of members) {
+      const names = await allNames(member)
+      const speaks = await speakers(names)
+      for (const name of names) if (speaks(member.registry.codename, name)) all.add(name)
+    }
+    return [...all].sort()
+  }
+
+  async function names(request: RegistryRequest, group?: Together): Promise<RegistryAnswer> {
     const form = chooseForm(request.headers.accept)
     if (form === undefined) return notAcceptable()
-    const all: string[] = []
-    for (const registry of request.members ?? [request.registry])
-      all.push(...(await allNames({ ...request, registry })))
-    if (request.members !== undefined) return documentOf(namesPage([...new Set(all)].sort(), form))
-    return documentOf(namesPage(all, form))
+    return documentOf(namesPage(await (group === undefined ? allNames(request) : namesTogether(group)), form))
   }
 
   const notAcceptable = (): RegistryAnswer =>
@@ -203,7 +213,10 @@ export function createPypi(deps: ProtocolDeps): RegistryProtocol {
     format: pypi.id,
     root: pypiClient.root,
     challenge: () => BASIC_CHALLENGE,
+    // simple/<name>/, files/<name>/<file>, pypi/<name>/json
     nameOf: ({ segments: [, name] }) => (name === undefined ? undefined : normalName(name)),
+    join: async (request, group) => (isListOfNames(request) ? names(request, group) : undefined),
+    hasName: async ({ registry }, name) => (await deps.remote.find(registry, name)) !== undefined,
     async answer(request) {
       const { method, segments } = request
       if (method === 'GET' || method === 'HEAD') return read(request)

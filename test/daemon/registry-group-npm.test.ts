@@ -283,6 +283,16 @@ test('nothing is published into it or changed through it, and it says where to',
     const stranger = await ask(`every/${path}`, { method, ...(body === undefined ? {} : { body }) })
     expect(stranger.text).toContain('Publish into later or ours.')
   }
+  for (const registry of ['every', 'outside']) {
+    const bytes = buildNpm({ name: 'mine', version: '1.0.0' })
+    const answer = await daemon.upload(bytes, { token, distribution: registry, filename: 'mine-1.0.0.tgz' })
+    expect([registry, answer.status]).toEqual([registry, 409])
+  }
+  const promoted = await call('POST', '/distributions/promote', {
+    ...{ name: 'findable', version: '1.0.0', arch: 'any', from: 'ours', to: 'every' },
+  })
+  expect(promoted.status, promoted.text).toBeGreaterThanOrEqual(400)
+  expect((await call('GET', '/registries/every/packages')).body).toMatchObject({ total: 0 })
 })
 
 test('a registry that cannot ask its upstream ends the search: another one must not answer for it', async () => {

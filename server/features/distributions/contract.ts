@@ -232,6 +232,7 @@ export const distributions = contract({
       'same_distribution',
       'other_format',
       'distribution_retired',
+      'registry_takes_no_uploads',
       'missing_property',
       'two_answers',
       'package_not_found',
@@ -273,6 +274,7 @@ export const distributions = contract({
       'missing_property',
       'two_answers',
       'distribution_retired',
+      'registry_takes_no_uploads',
     ],
   },
   'GET /distributions/{codename}/compare': {

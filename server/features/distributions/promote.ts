@@ -6,6 +6,7 @@ import type { PackageRef } from '../../core/identity.ts'
 import { mainOf, type Distribution, type SeenRepositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Db } from '../../db/db.ts'
+import { needHosted } from '../../registries/admit.ts'
 import { compareDistributions, type Difference } from './compare.ts'
 
 export interface PromoteDeps {
@@ -57,7 +58,7 @@ export interface Road {
   readonly target: Distribution
 }
 
-/** @throws unknown_distribution, same_distribution, other_format */
+/** @throws unknown_distribution, same_distribution, other_format, and what `needHosted` throws */
 export function roadOf(
   { repositories }: Pick<PromoteDeps, 'repositories'>,
   { from, to }: Pick<Route, 'from' | 'to'>,
@@ -65,7 +66,7 @@ export function roadOf(
   const [source, target] = [repositories.get(from), repositories.get(to)]
   if (source.codename === target.codename) fail('same_distribution', { codename: from })
   if (source.format !== target.format) fail('other_format', { from, to, has: source.format, takes: target.format })
-  if (target.state === 'retired') fail('distribution_retired', { codename: to })
+  needHosted(target)
   return { source, target }
 }
 

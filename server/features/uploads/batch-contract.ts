@@ -89,6 +89,7 @@ export const batches = contract({
       'missing_field',
       'unknown_distribution',
       'distribution_retired',
+      'registry_takes_no_uploads',
       'bad_component',
       'outside_distribution',
     ],

@@ -11,6 +11,7 @@ import type { Format } from '../../formats/format.ts'
 import type { Arrivals } from '../../lib/arrivals.ts'
 import type { Log } from '../../lib/log.ts'
 import { passGate } from '../../pipeline/gate.ts'
+import { needHosted } from '../../registries/admit.ts'
 import {
   BATCH_FORM,
   MOST_FILES,
@@ -73,12 +74,12 @@ function createBatch(deps: BatchDeps, { raw, who, viewer, query }: BatchInput) {
   const sums = new Map<string, string>()
   let target: Target | undefined
 
-  /** @throws missing_field, unknown_distribution, distribution_retired, outside_distribution, bad_component */
+  /** @throws missing_field, outside_distribution, unknown_distribution, bad_component, and what `needHosted` throws */
   function findTarget(): Target {
     const codename = fields.get('distribution')?.trim() || fail('missing_field', { field: 'distribution' })
     needScope(who, codename)
     const distribution = repositories.get(codename)
-    if (distribution.state === 'retired') fail('distribution_retired', { codename })
+    needHosted(distribution)
     const component = fields.get('component')?.trim() ?? ''
     needComponent(distribution, component)
     readSums(fields.get('sha256sums') ?? '', sums)

@@ -17,6 +17,7 @@ const FAILS = [
   'wrong_arch',
   'bad_component',
   'distribution_retired',
+  'registry_takes_no_uploads',
   'format_not_active',
   'bad_package',
   'digest_mismatch',

@@ -25,6 +25,7 @@ export const samples = contract({
       'uploads_stopped',
       'unknown_distribution',
       'distribution_retired',
+      'registry_takes_no_uploads',
       'format_not_active',
       'bad_package',
       'duplicate_conflict',

@@ -1,6 +1,7 @@
 import { fail } from '../../core/errors.ts'
 import type { Distribution, SeenRepositories } from '../../core/repository.ts'
 import type { Format } from '../../formats/format.ts'
+import { needHosted } from '../../registries/admit.ts'
 
 /** What an upload may ask for: every format, and the distributions that the sender sees. */
 export interface Offered {
@@ -10,12 +11,12 @@ export interface Offered {
 
 /**
  * The distribution that a package of this format goes to.
- * @throws unknown_distribution, distribution_retired, wrong_format: naming the format of the distribution, and the
- *   distributions of this format that the sender sees
+ * @throws unknown_distribution, registry_takes_no_uploads, distribution_retired, wrong_format: naming the format of the
+ *   distribution, and the distributions of this format that the sender sees
  */
 export function chooseTarget({ formats, repositories }: Offered, codename: string, format: Format): Distribution {
   const distribution = repositories.get(codename)
-  if (distribution.state === 'retired') fail('distribution_retired', { codename })
+  needHosted(distribution)
   if (distribution.format === format.id) return distribution
   return fail('wrong_format', {
     codename,

@@ -43,12 +43,16 @@ export const text = (bytes: string): RegistryAnswer => ({
 })
 
 /** A list that was made here, or a checksum of it. */
-export const list = (xml: string, checksum: Algorithm | undefined): RegistryAnswer =>
+export const list = (
+  xml: string,
+  checksum: Algorithm | undefined,
+  headers: NonNullable<RegistryAnswer['headers']> = {},
+): RegistryAnswer =>
   checksum === undefined
     ? {
         status: 200,
         type: 'text/xml; charset=utf-8',
-        headers: { 'Cache-Control': 'no-cache' },
+        headers: { 'Cache-Control': 'no-cache', ...headers },
         body: { kind: 'bytes', bytes: xml },
         conditional: true,
       }

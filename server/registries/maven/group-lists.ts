@@ -8,7 +8,7 @@ import type { RegistryAnswer, RegistryProtocol, RegistryRequest, Together } from
 import { isProxy } from '../remote/remote.ts'
 import { list } from './answers.ts'
 import { printListing } from './metadata.ts'
-import { isOfBuilds, placeOf } from './place.ts'
+import { groupName, isOfBuilds, nameAt, placeOf } from './place.ts'
 
 /** The plugins that a list names; undefined where it is a list of versions. @throws Malformed */
 function pluginsIn(bytes: Buffer | string, group: string): readonly PluginRow[] | undefined {
@@ -46,7 +46,7 @@ const plainly = (request: RegistryRequest): RegistryRequest => ({
  * @throws group_keeps_name, group_has_not, upstream_refused, and what a member throws
  */
 export async function joinLists(
-  answer: RegistryProtocol['answer'],
+  { answer, hasName }: Pick<RegistryProtocol, 'answer' | 'hasName'>,
   request: RegistryRequest,
   { members, speakers }: Together,
 ): Promise<RegistryAnswer | undefined> {
@@ -54,14 +54,15 @@ export async function joinLists(
   const place = placeOf(request.segments)
   if (place.kind === 'file' || isOfBuilds(place)) return undefined
   const group = place.folder.join('.')
-  const whole = nameOf({ group, artifact: '' })
+  const whole = groupName(place)
   const mayAsk = await speakers([whole])
   const plugins = new Map<string, PluginRow>()
   for (const member of members) {
     const { codename } = member.registry
     if (isProxy(member.registry) && !mayAsk(codename, whole)) continue
     const { isMissing, give } = await askMember(answer, plainly(member))
-    const given = isMissing ? undefined : give()
+    const isHere = !isMissing || (isProxy(member.registry) && (await hasName?.(member, nameAt(place))) === true)
+    const given = isHere ? give() : undefined
     if (given === undefined) continue
     if (given.status !== 200 || given.body?.kind !== 'bytes') return given
     let named: readonly PluginRow[] | undefined

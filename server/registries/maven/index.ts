@@ -40,7 +40,8 @@ export function createMaven(deps: ProtocolDeps): RegistryProtocol {
         return place.kind === 'file' ? proxy.file(request, place) : proxy.metadata(request, place)
       return place.kind === 'file' ? readFile(deps, request, place) : readMetadata(deps, request, place)
     },
-    join: (request, group) => joinLists(protocol.answer, request, group),
+    join: (request, group) => joinLists(protocol, request, group),
+    hasName: ({ registry }, name) => proxy.hasName(registry, name),
     refuse,
   }
   return protocol

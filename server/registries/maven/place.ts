@@ -93,6 +93,9 @@ export function versionOf(segments: readonly string[]): Coordinates | undefined 
 /** Whether a list is one of builds: it stands in the folder of a snapshot. */
 export const isOfBuilds = ({ folder }: MetadataPlace): boolean => folder.length > 2 && isSnapshot(folder.at(-1) ?? '')
 
+/** Every name of the group whose folder it may be: `com.ours:*`. A pattern that holds the whole group holds it. */
+export const groupName = ({ folder }: MetadataPlace): string => nameOf({ group: folder.join('.'), artifact: '*' })
+
 /**
  * The name that an address is about: `group:artifact`. A list in the folder of a group reads as the one of an artifact,
  * which only its content tells.

@@ -15,9 +15,9 @@ import { asciiLine, whyHidden } from '../held.ts'
 import type { ProtocolDeps } from '../protocol-deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { staleHeaders, visibleOf, type RemoteName } from '../remote/remote.ts'
-import { held, refuse, text, typeOf } from './answers.ts'
+import { held, list, refuse, text, typeOf } from './answers.ts'
 import { printListing } from './metadata.ts'
-import { nameAt, type FilePlace, type MetadataPlace } from './place.ts'
+import { groupName, nameAt, type FilePlace, type MetadataPlace } from './place.ts'
 import { fileAnswer } from './read.ts'
 import { remotePath, type RemoteMavenAbout } from './remote.ts'
 
@@ -259,6 +259,8 @@ export function createMavenProxy({
           code: 'maven_no_version',
           detail: 'Snapshots are not read through from other repositories.',
         })
+      // it may be the list of a group: one that is reserved as a whole is not named outside either
+      await remote.needForeign(registry, groupName(place))
       let known = await remote.find(registry, name)
       if (known === undefined) return notHere(request)
       let rows = await remote.rows(registry, name)
@@ -282,14 +284,11 @@ export function createMavenProxy({
         listed,
         plugins.map(({ name: summary, prefix, artifact }) => ({ name: `${group}:${artifact}`, summary, prefix })),
       )
-      if (place.checksum !== undefined) return text(createHash(place.checksum).update(xml).digest('hex'))
-      return {
-        status: 200,
-        type: 'text/xml; charset=utf-8',
-        headers: { 'Cache-Control': 'no-cache', ...staleHeaders(known) },
-        body: { kind: 'bytes', bytes: xml },
-        conditional: true,
-      }
+      return list(xml, place.checksum, staleHeaders(known))
     },
+
+    /** Whether the upstream has a name. @throws what `Remote.find` throws */
+    hasName: async (registry: Distribution, name: string): Promise<boolean> =>
+      (await remote.find(registry, name)) !== undefined,
   }
 }

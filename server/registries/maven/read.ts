@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { listBuildFiles, listPlugins, listVersionRows } from '../../catalog/queries/maven.ts'
 import { fail } from '../../core/errors.ts'
 import type { Blob } from '../../core/identity.ts'
@@ -7,9 +6,9 @@ import { baseOf, fileName, isSnapshot, nameOf } from '../../formats/maven/coordi
 import type { RegistryDeps } from '../deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { refOf } from '../refs.ts'
-import { held, text, typeOf } from './answers.ts'
+import { held, list, text, typeOf } from './answers.ts'
 import { printBuilds, printListing } from './metadata.ts'
-import { type FilePlace, type MetadataPlace } from './place.ts'
+import { isOfBuilds, nameAt, type FilePlace, type MetadataPlace } from './place.ts'
 
 export type ReadDeps = Pick<RegistryDeps, 'db' | 'catalog'>
 
@@ -117,19 +116,11 @@ async function listing(
 export async function readMetadata(
   deps: ReadDeps,
   request: RegistryRequest,
-  { folder, checksum }: MetadataPlace,
+  place: MetadataPlace,
 ): Promise<RegistryAnswer> {
-  const base = folder.at(-1) ?? ''
-  const isOfBuilds = folder.length > 2 && isSnapshot(base)
-  const name = `${folder.slice(0, -2).join('.')}:${folder.at(-2) ?? ''}`
-  const xml = isOfBuilds ? await builds(deps, request, { name, base }) : await listing(deps, request, folder)
-  if (typeof xml !== 'string') return xml
-  if (checksum !== undefined) return text(createHash(checksum).update(xml).digest('hex'))
-  return {
-    status: 200,
-    type: 'text/xml; charset=utf-8',
-    headers: { 'Cache-Control': 'no-cache' },
-    body: { kind: 'bytes', bytes: xml },
-    conditional: true,
-  }
+  const { folder, checksum } = place
+  const xml = isOfBuilds(place)
+    ? await builds(deps, request, { name: nameAt(place), base: folder.at(-1) ?? '' })
+    : await listing(deps, request, folder)
+  return typeof xml === 'string' ? list(xml, checksum) : xml
 }

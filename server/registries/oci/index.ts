@@ -140,6 +140,7 @@ export function createOci(deps: OciDeps): RegistryProtocol {
     },
     challenge: request => challengeOf(request),
     nameOf: ({ segments }) => nameAt(segments),
+    hasName: ({ registry }, name) => proxy.lists.hasName(registry, name),
     answer: request => explained(request, () => route(request)),
     atRoot: request => explained(request, () => atRoot(request)),
     refuse: refusalAnswer,

@@ -11,6 +11,7 @@ import {
 import { AppError } from '../../../core/errors.ts'
 import { isServed } from '../../../core/manifest.ts'
 import type { Descriptor } from '../../../formats/oci/descriptor.ts'
+import type { Distribution } from '../../../core/repository.ts'
 import { inLanes } from '../../../lib/in-lanes.ts'
 import type { RegistryAnswer, RegistryRequest } from '../../protocol.ts'
 import type { Known } from '../../remote/freshness.ts'
@@ -88,6 +89,14 @@ export function createProxiedLists(
   }
 
   return {
+    /** Whether the upstream has a repository of this name, or had it while its versions came in. */
+    async hasName(registry: Distribution, name: string): Promise<boolean> {
+      const at = { registry, name }
+      if (await hasVersions(db, repositoryOf(at))) return true
+      const state = await currentTags(at)
+      return state !== undefined && !isMissing(state)
+    },
+
     async tags(request: RegistryRequest, name: string): Promise<RegistryAnswer> {
       const at = { registry: request.registry, name }
       await remote.needForeign(request.registry, name)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasClamd, startClamd } from '../support/clamd.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
-import { createNpmHome, npmClient, type NpmHome } from '../support/npm-clients.ts'
+import { createNpmHome, npmClient, OTHER_CLIENTS, type NpmHome } from '../support/npm-clients.ts'
 import { EICAR } from '../support/packages.ts'
 import { decideVersion, defineRegistries, hostedRegistry } from '../support/defined-registries.ts'
 import { osvRecord, osvZip } from '../support/zip.ts'
@@ -322,50 +322,7 @@ describe.skipIf(npm === '' || !hasClamd)('npm and malware (needs npm, clamav-dae
   })
 })
 
-/** One client beside npm: how it is told of the registry, and how it publishes. */
-interface Other {
-  readonly name: string
-  readonly variable: string
-  readonly program: string
-  readonly files: (address: string, credential: string) => Record<string, string>
-  readonly add: (what: string) => readonly string[]
-  /** What it wants before it publishes. */
-  readonly prepare?: readonly string[]
-  readonly publish: readonly string[]
-}
-
-const OTHERS: readonly Other[] = [
-  {
-    name: 'pnpm',
-    variable: 'PNPM_PROGRAM',
-    program: 'pnpm',
-    files: () => ({}),
-    add: what => ['add', what],
-    publish: ['publish', '--no-git-checks'],
-  },
-  {
-    name: 'yarn 1',
-    variable: 'YARN1_PROGRAM',
-    program: 'yarnpkg',
-    files: () => ({}),
-    add: what => ['add', what],
-    publish: ['publish', '--non-interactive'],
-  },
-  {
-    name: 'yarn 4',
-    variable: 'YARN4_PROGRAM',
-    program: 'yarn4',
-    files: (address, credential) => ({
-      '.yarnrc.yml': `npmRegistryServer: "${address}"\nnpmAuthToken: "${credential}"\nnpmAlwaysAuth: true\nnpmMinimalAgeGate: 0\nunsafeHttpWhitelist:\n  - "127.0.0.1"\nnodeLinker: node-modules\nenableGlobalCache: false\n`,
-      'yarn.lock': '',
-    }),
-    add: what => ['add', what],
-    prepare: ['install'],
-    publish: ['npm', 'publish'],
-  },
-]
-
-describe.each(OTHERS)('$name', ({ name, variable, program, files, add, prepare, publish: publishArgs }) => {
+describe.each(OTHER_CLIENTS)('$name', ({ name, variable, program, files, add, prepare, publish: publishArgs }) => {
   const path = npmClient(variable, program)
   test.skipIf(path === undefined)(
     `${name} publishes, installs, and gets the newest version that is not held (needs ${program} on PATH, or ${variable})`,

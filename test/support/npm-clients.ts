@@ -14,6 +14,8 @@ export interface NpmHome {
   project(files: Readonly<Record<string, string>>): Promise<string>
   /** Runs a program there; what it writes is joined. */
   run(program: string, args: readonly string[], cwd: string): Promise<Ran & { readonly all: string }>
+  /** Removes what its clients keep of registries. */
+  forget(): Promise<void>
   close(): Promise<void>
 }
 
@@ -77,6 +79,58 @@ export async function createNpmHome({ registry, token, lines = [] }: NpmHomeOpti
       const ran = await run(isScript ? process.execPath : program, isScript ? [program, ...args] : args, { cwd, env })
       return { ...ran, all: `${ran.out}\n${ran.err}` }
     },
+    async forget() {
+      for (const kept of ['cache', 'data', 'yarn']) await rm(join(folder, kept), { recursive: true, force: true })
+    },
     close: () => rm(folder, { recursive: true, force: true }),
   }
 }
+
+/** One client beside npm: how it is told of the registry, and how it publishes. */
+export interface OtherClient {
+  readonly name: string
+  readonly variable: string
+  readonly program: string
+  readonly files: (address: string, credential: string) => Record<string, string>
+  readonly add: (what: string) => readonly string[]
+  /** What the lock file names. */
+  readonly install: readonly string[]
+  /** What it wants before it publishes. */
+  readonly prepare?: readonly string[]
+  readonly publish: readonly string[]
+}
+
+/** Those beside npm that tests run where they are. */
+export const OTHER_CLIENTS: readonly OtherClient[] = [
+  {
+    name: 'pnpm',
+    variable: 'PNPM_PROGRAM',
+    program: 'pnpm',
+    files: () => ({}),
+    add: what => ['add', what],
+    install: ['install', '--frozen-lockfile'],
+    publish: ['publish', '--no-git-checks'],
+  },
+  {
+    name: 'yarn 1',
+    variable: 'YARN1_PROGRAM',
+    program: 'yarnpkg',
+    files: () => ({}),
+    add: what => ['add', what],
+    install: ['install', '--frozen-lockfile'],
+    publish: ['publish', '--non-interactive'],
+  },
+  {
+    name: 'yarn 4',
+    variable: 'YARN4_PROGRAM',
+    program: 'yarn4',
+    files: (address, credential) => ({
+      '.yarnrc.yml': `npmRegistryServer: "${address}"\nnpmAuthToken: "${credential}"\nnpmAlwaysAuth: true\nnpmMinimalAgeGate: 0\nunsafeHttpWhitelist:\n  - "127.0.0.1"\nnodeLinker: node-modules\nenableGlobalCache: false\n`,
+      'yarn.lock': '',
+    }),
+    add: what => ['add', what],
+    install: ['install', '--immutable'],
+    prepare: ['install'],
+    publish: ['npm', 'publish'],
+  },
+]

@@ -12,7 +12,7 @@ import type { Format } from '../formats/format.ts'
 import type { Keyring } from '../signing/signer.ts'
 import { checkDocumentFiles, checkServedDocuments } from './audit-documents.ts'
 import { checkBlobs, checkManifests, type Difference, type Verifying } from './audit-manifests.ts'
-import { listedDigest } from './live-tree.ts'
+import { listedDigest, listTorn } from './live-tree.ts'
 import { treeParts } from './tree-parts.ts'
 import { liveGeneration, readStates } from './prune.ts'
 import { readState, type GenerationState } from './state.ts'
@@ -74,6 +74,8 @@ async function checkTree(run: Run, distribution: Distribution, rows: readonly Ve
         found === undefined ? 'the root names it, and it is not there' : 'its bytes are not those the root names',
       )
   }
+  for (const path of await listTorn(layout, codename))
+    say(relative(join(layout.trees, codename), path), 'its bytes are not those of the digest in its name')
   const signed = await writer
     .verifyRoot(path => readFile(join(root, path)), await keyring.signer(), distribution)
     .catch(() => false)

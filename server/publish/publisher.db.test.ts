@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { appendFile, mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readServed } from '../../test/support/served-file.ts'
 import { createStock, type Stock } from '../../test/support/test-catalog.ts'
@@ -661,11 +661,21 @@ describe('a start after a crash', () => {
     expect(await publisher.repair()).toEqual([])
   })
 
+  const byHash = (): string => stock.layout.byHash(JAMMY)
+  const digests = async (): Promise<string[]> =>
+    (await listFiles(byHash())).filter(path => /^[0-9a-f]{64}$/.test(basename(path)))
+  const indexByHash = async (): Promise<string> =>
+    join(byHash(), dirname(INDEX), 'SHA256', hash('sha256', await readFile(live(`${INDEX}.gz`))))
+
   test.each<[string, (root: string) => Promise<unknown>]>([
     ['an index was cut short', root => truncate(join(root, `${INDEX}.gz`), 3)],
     ['an index has other bytes', root => appendFile(join(root, `${INDEX}.gz`), 'x')],
     ['a recipe was cut short', root => truncate(join(root, recipePath(INDEX)), 3)],
     ['an index is missing', root => rm(join(root, `${INDEX}.xz`))],
+    [
+      'an index by its digest is empty',
+      async () => (await rm(await indexByHash()), writeFile(await indexByHash(), '')),
+    ],
   ])('builds the tree again when %s', async (_, damage) => {
     await stock.put({ name: 'one', bytes: '1' })
     await publisher.publish(JAMMY)
@@ -675,6 +685,28 @@ describe('a start after a crash', () => {
     expect(await publisher.repair()).toEqual([JAMMY])
     await publisher.publish(JAMMY)
     expect(await named()).toEqual(['one 1.0'])
+    expect(await isHeld(hash('sha256', await readFile(live(`${INDEX}.gz`))))).toBe(true)
+    expect(await differences()).toEqual([])
+    expect(await publisher.repair()).toEqual([])
+  })
+
+  test('serves no index by its digest that a power cut left empty, of the generations before neither', async () => {
+    await stock.put({ name: 'one', bytes: '1' })
+    await publisher.publish(JAMMY)
+    const before = hash('sha256', await readFile(live(`${INDEX}.gz`)))
+    await stock.put({ name: 'two', bytes: '2' })
+    await publisher.publish(JAMMY)
+    for (const path of await digests()) await truncate(path)
+    expect(await differences()).toContainEqual({
+      what: 'tree',
+      where: `jammy: by-hash/main/binary-amd64/SHA256/${before}`,
+      why: 'its bytes are not those of the digest in its name',
+    })
+    expect(await publisher.repair()).toEqual([JAMMY])
+    await publisher.publish(JAMMY)
+    for (const path of await digests()) expect(hash('sha256', await readFile(path))).toBe(basename(path))
+    // joined from its pieces
+    expect(await isHeld(before)).toBe(true)
     expect(await differences()).toEqual([])
   })
 

@@ -6,7 +6,7 @@ import type { Layout } from '../files/layout.ts'
 import { listFiles } from '../lib/list-files.ts'
 import type { Maker } from './maker.ts'
 import { hasEveryIndex } from './tree-parts.ts'
-import { isLiveTreeIntact } from './live-tree.ts'
+import { isLiveTreeIntact, listTorn } from './live-tree.ts'
 import { listGenerations, liveGeneration, readStates } from './prune.ts'
 import { readState, stateFile, type GenerationState } from './state.ts'
 import { markAllDirty, wasPublished, pathsWithheld } from './store.ts'
@@ -69,6 +69,8 @@ export function createRepair({
     // the next publication adds and removes indexes
     if (live !== undefined && state !== undefined && (await isLiveTreeIntact(layout, codename, state)))
       return !hasEveryIndex(maker.writerOf(distribution), distribution, state.pieces)
+    // a link to one would stay: the tree that is built again has the same digests
+    for (const path of await listTorn(layout, codename)) await rm(path, { force: true })
     // no link: this was restored from a backup without trees
     if (live !== undefined) await rm(stateFile(layout, codename, live), { force: true })
     maker.forget(codename)

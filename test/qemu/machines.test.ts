@@ -4,9 +4,9 @@ import { afterEach, describe, expect, inject, test } from 'vitest'
 import { ownVersion } from '../../appliance/bundle.ts'
 import { sha256Of } from '../../server/lib/digest-file.ts'
 import type { MachineView } from '../../server/machine/protocol.ts'
-import { buildDeb } from '../support/packages.ts'
 import { ADMIN, setUp, signIn, type Session } from './support/admin.ts'
 import { laterUpdate, overlay, stickOf } from './support/disks.ts'
+import { publish, whatIsWrong } from './support/kept.ts'
 import { powerOn, type Machine, type Power, type Seen } from './support/machine.ts'
 import type { Answer, CallTo } from './support/wire.ts'
 
@@ -58,16 +58,7 @@ describe.skipIf(lacking !== undefined)(`machines from one image (${lacking ?? 'Q
     await must(200, 'PATCH', '/settings/', { json: settings })
     await must(200, 'POST', '/distributions/init', { json: { codename: 'bookworm' } })
     await must(201, 'POST', '/auth/users', { json: { ...ADA, role: 'maintainer', email: 'ada@example.com' } })
-    const form = new FormData()
-    form.set('distribution', 'bookworm')
-    form.set(
-      'file',
-      new File([Uint8Array.from(await buildDeb({ name: 'hello', version: '1.0' }))], 'hello_1.0_amd64.deb'),
-    )
-    const sent = new Response(form)
-    const headers = { 'Content-Type': sent.headers.get('content-type') ?? '' }
-    const taken = await must(201, 'POST', '/upload/', { bytes: Buffer.from(await sent.arrayBuffer()), headers })
-    expect(taken.body).toMatchObject({ status: 'published' })
+    await publish(session, 'hello')
     const name = String((await must(201, 'POST', '/backup/')).body.file_name)
     await writeFile(archive, (await must(200, 'GET', `/backup/${name}`)).bytes)
     await writeFile(`${archive}.name`, name)
@@ -107,9 +98,17 @@ describe.skipIf(lacking !== undefined)(`machines from one image (${lacking ?? 'Q
     expect((await ada.must(200, 'GET', '/packages/')).bytes.toString()).toContain('"hello"')
     // what belongs to the machine stays
     expect((await machine.seen()).onWire).toBe(seen.onWire)
+    const admin = await signIn(call, ADMIN)
+    const { job_id: id } = await machine.until('comparison after the restore', async () => {
+      const { items } = (await admin.must(200, 'GET', '/jobs?kind=verify')).body as {
+        items: { job_id: string; finished_at: string | null }[]
+      }
+      return items.find(({ finished_at }) => finished_at !== null)
+    })
+    const { body: compared } = await admin.must(200, 'GET', `/jobs/${id}`)
+    expect(compared).toMatchObject({ result: { differences: 0, checked: { packages: 1, trees: 1 } } })
 
     await machine.monitor.ask('device_del', { id: 'stick' })
-    const admin = await signIn(call, ADMIN)
     await machine.until('view without the stick', async () => (await admin.machine()).media.length === 0)
     expect(await sha256Of(stick)).toBe(bytes)
   })
@@ -189,9 +188,11 @@ describe.skipIf(lacking !== undefined)(`machines from one image (${lacking ?? 'Q
         await cp(bios, disk)
         const machine = await power({ disk, from: SAVED })
         const call = await machine.ready()
-        const { must } = await signIn(call)
+        const session = await signIn(call)
+        // taken in just before, so it has to be there after
+        await publish(session, 'late')
         const json = { file: await readFile(join(work, 'update.file'), 'utf8'), when: 'now' }
-        const asked = must(200, 'POST', '/machine/updates/install', { json })
+        const asked = session.must(200, 'POST', '/machine/updates/install', { json })
         asked.catch(() => undefined)
         await reach(machine, call, asked)
         await machine.cut()
@@ -209,6 +210,8 @@ describe.skipIf(lacking !== undefined)(`machines from one image (${lacking ?? 'Q
         const runs = releases.find(({ is_current }) => is_current)?.version
         expect(runs).toBe(last === null ? ownVersion() : LATER)
         expect((await after('GET', '/health')).body).toMatchObject({ version: runs })
+        expect(await whatIsWrong(again, after, ['hello', 'late'])).toEqual([])
+        tell(`cut while ${moment}: ${runs} runs, and its packages, tree and audit log are whole`)
         expect(ended.findings.map(({ what }) => what).sort()).toEqual(before?.map(({ what }) => what).sort())
       })
     },

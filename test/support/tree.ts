@@ -58,14 +58,19 @@ export interface ServedTree {
  * Reads a published APT tree as a client would and proves it: every index that InRelease names is there with its size
  * and digest, under its name and under by-hash, and every package that Packages names is there with its own.
  * @param options.bodies false asks only whether the packages are there and how large
+ * @param options.ask  in place of fetch, where that cannot reach it
  */
 export async function readServedTree(
   url: string,
   codename: string,
-  options: { readonly bodies?: boolean } = {},
+  options: {
+    readonly bodies?: boolean
+    readonly ask?: (address: string, init: { readonly method: string }) => Promise<Response>
+  } = {},
 ): Promise<ServedTree> {
   const problems: string[] = []
-  const get = async (path: string, method = 'GET'): Promise<Response> => fetch(`${url}/repos/${path}`, { method })
+  const { ask = fetch } = options
+  const get = async (path: string, method = 'GET'): Promise<Response> => ask(`${url}/repos/${path}`, { method })
   const bytes = async (path: string): Promise<Buffer | undefined> => {
     const response = await get(path)
     const body = Buffer.from(await response.arrayBuffer())

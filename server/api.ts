@@ -36,6 +36,7 @@ import { securityUpdates } from './features/security-updates/contract.ts'
 import { license } from './features/license/contract.ts'
 import { documents } from './features/documents/contract.ts'
 import { registries } from './features/registries/contract.ts'
+import { proxies } from './features/registries/proxy-contract.ts'
 import { release } from './features/release/contract.ts'
 import { retention } from './features/retention/contract.ts'
 import { notifications } from './features/notifications/contract.ts'
@@ -100,6 +101,7 @@ export const api = {
   ...documents,
   ...ownDistributions,
   ...registries,
+  ...proxies,
   ...release,
   ...retention,
   ...policy,

@@ -93,9 +93,9 @@ export function whyHeld(
  * Why clients do not get a version that its upstream has: the only place that says it to them.
  * @param said  a sentence with its cause
  */
-export function whyHidden(said: string, console: string, { name, version, codename }: Omit<PackageRef, 'arch'>): Held {
+export function whyHidden(said: string, console: string, { name, codename }: Omit<PackageRef, 'arch'>): Held {
   const cause = cutLine(asciiLine(said), MOST_SAID)
-  const query = new URLSearchParams({ name: codename, tab: 'hidden', q: name, version })
+  const query = new URLSearchParams({ in: codename, view: 'hidden', q: name })
   return {
     sentence: `Hidden by Gatehouse: ${cause} ${console}/#/registries?${query.toString()}`,
     short: cutLine(`Hidden by Gatehouse: ${cause}`),

@@ -29,6 +29,13 @@ export const KINDS: Readonly<Record<string, string>> = {
   group: phrase('group'),
 }
 
+/** The same in a line, for who makes one. */
+export const KIND_LINES: Readonly<Record<string, string>> = {
+  hosted: phrase('hosted: packages are published here'),
+  proxy: phrase('proxy: reads through to another registry'),
+  group: phrase('group: one address for several'),
+}
+
 /** How its versions stand: what waits or is kept away comes before what clients get. */
 export interface Standing {
   /** What the list of packages filters by. */

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildWheel, wheelName } from '../support/packages-pypi.ts'
+import { startRegistryUpstream, type RegistryUpstream } from '../support/registry-upstream.ts'
+import { noBrowser } from './support/browser.ts'
+import { people } from './support/people.ts'
+
+describe.skipIf(noBrowser !== undefined)('registries that read through', () => {
+  let page: Page
+  let admin: string
+  let upstream: RegistryUpstream
+  const it = people(stage => {
+    ;({ page, admin } = stage)
+  })
+  beforeAll(async () => {
+    upstream = await startRegistryUpstream()
+  })
+  afterAll(() => upstream.close())
+  const dialog = () => page.getByRole('dialog')
+  const view = (name: string) => page.getByRole('group', { name: 'What is shown' }).getByRole('button', { name })
+
+  /** What the other registry has: one old version, and one of today. */
+  function list(project: string): void {
+    const files = ['1.0', '2.0'].map(version => {
+      const spec = { name: project, version }
+      const bytes = buildWheel(spec)
+      upstream.put(`/files/${wheelName(spec)}`, { body: bytes })
+      return {
+        'filename': wheelName(spec),
+        'url': `${upstream.url}/files/${wheelName(spec)}`,
+        'hashes': { sha256: createHash('sha256').update(bytes).digest('hex') },
+        'upload-time': version === '1.0' ? '2020-01-01T00:00:00Z' : new Date().toISOString(),
+      }
+    })
+    const type = 'application/vnd.pypi.simple.v1+json'
+    upstream.put(`/simple/${project}/`, { type, body: JSON.stringify({ files }) })
+  }
+
+  test('an admin makes one, sees what it hides, and lets a version through and back', async () => {
+    const settings = { notifications: { allow_private_hosts: '127.0.0.1' } }
+    const set = await it.daemon.call('PATCH', '/settings/', { token: admin, body: settings })
+    expect(set.status, set.text).toBe(200)
+    list('pad')
+    await it.asAdmin('#/registries')
+    await page.getByRole('button', { name: 'New registry' }).click()
+    await dialog().getByLabel('Format').selectOption('pypi')
+    await dialog().getByLabel('Kind').selectOption('proxy')
+    await dialog().getByLabel('Name').fill('outside')
+    await dialog().getByLabel('Address of the other registry').fill('ftp://packages.example')
+    await dialog().getByLabel('Days before a new version').fill('7')
+    await dialog().getByRole('button', { name: 'Make it' }).click()
+    await dialog().locator('.field .error').waitFor()
+    await it.isFine()
+    await dialog().getByLabel('Address of the other registry').fill(`${upstream.url}/simple`)
+    await dialog().getByRole('button', { name: 'Make it' }).click()
+    await page.getByRole('complementary', { name: /^Set up a client of/ }).waitFor()
+    const asked = await fetch(`${it.daemon.url}/pypi/outside/simple/pad/`)
+    expect(asked.status, await asked.text()).toBe(200)
+
+    await page.goto(`${it.daemon.url}/#/registries?in=outside&view=hidden&q=pad`)
+    const row = page.getByRole('table', { name: 'Hidden versions' }).getByRole('row', { name: /pad/ })
+    await row.getByText('too young').waitFor()
+    await row.getByText('It is younger than 7 days').waitFor()
+    await it.isFine()
+    await row.getByRole('button', { name: 'Let through pad 2.0' }).click()
+    await dialog().getByLabel('Why').fill('The fix that we need.')
+    await it.isFine()
+    await dialog().getByRole('button', { name: 'Let it through' }).click()
+    await dialog().waitFor({ state: 'detached' })
+    await view('Let through').click()
+    await page.getByRole('table', { name: 'Let through' }).getByText('The fix that we need.').waitFor()
+    await it.isFine()
+    // judged anew when its name is asked for
+    await fetch(`${it.daemon.url}/pypi/outside/simple/pad/`)
+    await view('Hidden').click()
+    await page.getByText('Nothing hidden fits').or(page.getByText('Nothing is hidden')).waitFor()
+    await view('Let through').click()
+    await page.getByRole('button', { name: 'Take back pad 2.0' }).click()
+    await dialog().getByRole('button', { name: 'Take it back' }).click()
+    await page.getByText('Nothing is let through').waitFor()
+    await view('Asked for').click()
+    await page.getByRole('table', { name: 'Asked for' }).getByRole('row', { name: /pad/ }).waitFor()
+    await it.isFine()
+  })
+
+  test('a group names its members, and its page says in which order they answer', async () => {
+    const made = await it.daemon.call('POST', '/registries/', {
+      token: admin,
+      body: { name: 'wheels', format: 'pypi' },
+    })
+    expect(made.status, made.text).toBe(201)
+    await it.asAdmin('#/registries')
+    await page.getByRole('button', { name: 'New registry' }).click()
+    await dialog().getByLabel('Format').selectOption('pypi')
+    await dialog().getByLabel('Kind').selectOption('group')
+    await dialog().getByLabel('Name').first().fill('every')
+    await dialog().getByLabel('Members, in the order').fill('wheels, nobody')
+    await dialog().getByRole('button', { name: 'Make it' }).click()
+    await dialog().locator('.field .error').waitFor()
+    await dialog().getByLabel('Members, in the order').fill('wheels')
+    await dialog().getByRole('button', { name: 'Make it' }).click()
+    await page.getByRole('complementary', { name: /^Set up a client of/ }).waitFor()
+    await page.goto(`${it.daemon.url}/#/registries?in=every`)
+    await page.getByText('wheels answer in this order').waitFor()
+    await it.isFine()
+  })
+})

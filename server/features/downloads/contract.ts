@@ -1,8 +1,12 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import { listed, OrNull, Text, Time } from '../../core/schemas.ts'
+import { FORMATS } from '../../formats/index.ts'
 import { CLIENTS, KINDS } from './access-log.ts'
 import type { SeenClient } from './seen-clients.ts'
+
+/** The formats whose downloads are counted, those with trees: requests of registries are not told apart. */
+export const COUNTED: readonly string[] = FORMATS.filter(({ site }) => site !== undefined).map(({ id }) => id)
 
 const Count = Type.Integer()
 const counts = <const Key extends string>(keys: readonly Key[]) =>
@@ -35,7 +39,7 @@ const Stats = Type.Object({
     unique_packages: Count,
     unique_clients: Count,
     total_bytes: Count,
-    per_format: counts(['deb', 'rpm', 'apk']),
+    per_format: counts(COUNTED),
     per_client_type: counts(CLIENTS),
     avg_per_day: Count,
     peak_day: OrNull(Day),

@@ -4,11 +4,9 @@ import { seesAll, type Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { CLIENTS, KINDS, type ClientType, type RequestKind } from './access-log.ts'
 import { networkOf } from './store.ts'
-import type { DownloadStats, RecentDownload } from './contract.ts'
+import { COUNTED, type DownloadStats, type RecentDownload } from './contract.ts'
 
 const MOST = 50
-/** Those whose downloads are counted: requests of registries are not told apart. */
-const FORMATS = ['deb', 'rpm', 'apk'] as const
 
 interface Scope {
   readonly viewer: Viewer
@@ -177,7 +175,7 @@ export async function readStats(
     by<{ network: string }>(db, scope, { columns: `abbrev(${networkOf('c.address')}) as network`, group: '1' }),
     readRequests(db, scope),
     readRecent(db, scope, isWhole),
-    listUnfetched(db, scope.viewer, { since: scope.since, most: scope.most ?? MOST, formats: FORMATS }),
+    listUnfetched(db, scope.viewer, { since: scope.since, most: scope.most ?? MOST, formats: COUNTED }),
     readFirstDay(db),
   ])
   const peak = perDay.reduce<(typeof perDay)[number] | undefined>(
@@ -190,7 +188,7 @@ export async function readStats(
       unique_packages: totals.packages,
       unique_clients: totals.clients,
       total_bytes: totals.bytes,
-      per_format: countsOf(FORMATS, formats),
+      per_format: countsOf(COUNTED, formats),
       per_client_type: countsOf(CLIENTS, clients),
       avg_per_day: perDay.length === 0 ? 0 : Math.round(totals.downloads / perDay.length),
       peak_day: peak ?? null,

@@ -119,6 +119,7 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'GET /registries/{name}/waivers': ANY,
   'PUT /registries/{name}/packages/{package}/versions/{version}/waiver': MAINTAINERS,
   'DELETE /registries/{name}/packages/{package}/versions/{version}/waiver': MAINTAINERS,
+  'GET /registries/{name}/packages/{package}/tags': ANY,
   'PUT /registries/{name}/packages/{package}/tags/{tag}': UPLOADERS,
   'DELETE /registries/{name}/packages/{package}/tags/{tag}': UPLOADERS,
   'PUT /registries/{name}/packages/{package}/versions/{version}/yank': MAINTAINERS,

@@ -149,6 +149,7 @@ afterAll(async () => {
 /** What a parameter of a path may be: what everybody sees, and what is hidden. A route with another one asks for it. */
 const PATH_VALUES: Readonly<Record<string, readonly string[]>> = {
   name: ['open', SECRET.name],
+  package: ['open', SECRET.name],
   version: ['1.0', SECRET.version],
   codename: ['jammy', HIDDEN],
   file_name: ['gatehouse-1.0.deb'],

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import { listed } from '../../core/schemas.ts'
 import { AGE_SOURCES, REGISTRY_KINDS } from '../../core/registry.ts'
+import type { Tag } from '../../core/tag.ts'
 import type { RegistrySetup } from '../../formats/registry-client.ts'
 
 /** A registry, with what it holds as far as the caller may see it. */
@@ -171,6 +172,10 @@ const Packages = Type.Unsafe<{
   }),
 )
 
+const PACKAGE = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 80 }),
+  package: Type.String({ minLength: 1, maxLength: 400 }),
+})
 const PACKAGE_TAG = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 80 }),
   package: Type.String({ minLength: 1, maxLength: 400 }),
@@ -270,6 +275,13 @@ export const registries = contract({
       per_page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
     }),
     reply: Packages,
+    fails: ['registry_not_found'],
+  },
+  'GET /registries/{name}/packages/{package}/tags': {
+    summary: 'Lists the tags of one name; none where the registry has no such name.',
+    access: 'any',
+    params: PACKAGE,
+    reply: Type.Object({ name: Text, package: Text, tags: Type.Unsafe<readonly Tag[]>(Type.Array(TagSchema)) }),
     fails: ['registry_not_found'],
   },
   'PUT /registries/{name}/packages/{package}/tags/{tag}': {

@@ -220,6 +220,11 @@ export const registryHandlers: Handlers<typeof registries, RegistryRouteDeps> = 
       })),
     }
   },
+  'GET /registries/{name}/packages/{package}/tags': async ({ catalog, repositories }, { params, viewer }) => {
+    const { codename, format } = needRegistry(repositories, viewer, params.name)
+    const { package: name } = params
+    return { name: codename, package: name, tags: await catalog.tags(viewer, { codename, format, name }) }
+  },
   'PUT /registries/{name}/packages/{package}/tags/{tag}': async (deps, { params, body, viewer, who, raw }) => {
     const registry = needRegistry(deps.repositories, viewer, params.name)
     const { codename, format } = registry

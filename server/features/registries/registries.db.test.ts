@@ -193,6 +193,18 @@ describe('a registry', () => {
     await call('DELETE /registries/{name}', { params: { name: 'ours' } })
     expect(await rows()).toEqual([1, 1, 1, 1, 0])
   })
+  test('keeps who may see it for a later one of the name, as the audit log does', async () => {
+    const rule = { codename: 'ours', private: true, roles: ['auditor'], users: [], groups: [] }
+    await stock.db.query(
+      `insert into distribution_access (codename, private, roles, users, groups) values ('ours', true, '{auditor}', '{}', '{}')`,
+    )
+    await make('ours')
+    await call('DELETE /registries/{name}', { params: { name: 'ours' } })
+    await make('ours')
+    expect(await stock.db.query('select codename, private, roles, users, groups from distribution_access')).toEqual([
+      rule,
+    ])
+  })
   test('that is hidden is not there', async () => {
     await make('ours')
     const viewer = { hidden: ['ours'] }
@@ -201,8 +213,9 @@ describe('a registry', () => {
       'GET /registries/{name}',
       'GET /registries/{name}/setup',
       'GET /registries/{name}/packages',
+      'GET /registries/{name}/packages/{package}/tags',
     ] as const)
-      expect(await refusal(call(key, { params: { name: 'ours' }, viewer }))).toBe('registry_not_found')
+      expect(await refusal(call(key, { params: { name: 'ours', package: 'app' }, viewer }))).toBe('registry_not_found')
   })
   test('says how its clients are set up', async () => {
     await make('shut')
@@ -283,6 +296,16 @@ describe('what it holds', () => {
     // what clients of the format would read otherwise, though any client could ask for it
     expect(await set('1.9', {}, '1.x')).toBe('bad_registry')
     expect([await set('1.9', only('jammy')), await set('1.9', only('ours'))]).toEqual(['outside_distribution', 'taken'])
+    const tags = (name: string) =>
+      call('GET /registries/{name}/packages/{package}/tags', { params: { name: 'ours', package: name } })
+    expect([await tags('@s/n'), await tags('other'), await tags('elsewhere')]).toEqual([
+      {
+        ...{ name: 'ours', package: '@s/n' },
+        tags: [{ tag: 'next', version: '1.9', by: 'ada', at: expect.stringMatching(/^\d{4}-/) }],
+      },
+      { name: 'ours', package: 'other', tags: [] },
+      { name: 'ours', package: 'elsewhere', tags: [] },
+    ])
     const drop = (): Promise<unknown> =>
       refusal(
         call('DELETE /registries/{name}/packages/{package}/tags/{tag}', {

@@ -1,4 +1,3 @@
-import { call } from '../../api.ts'
 import { href } from '../../routes.svelte.ts'
 import { phrase, plural } from '../../show.ts'
 import type { Reply } from '../../wire.ts'
@@ -58,6 +57,9 @@ export function standingOf({
   return undefined
 }
 
+/** A name that moves, and the version that it names. */
+export type Tag = Reply<'GET /registries/{name}/packages/{package}/tags'>['tags'][number]
+
 type OfName = Reply<'GET /registries/{name}/packages'>['packages'][number]
 /** A name of a registry, with the version that speaks for it. */
 export interface Named extends OfName {
@@ -69,14 +71,4 @@ export function withSpeaker(one: OfName): Named {
   const served = one.newest.filter(({ status }) => status === 'published')
   const latest = one.tags.find(({ tag }) => tag === 'latest')?.version
   return { ...one, speaker: served.find(({ version }) => version === latest) ?? served[0] ?? one.newest[0] }
-}
-
-/** One name with its tags; undefined where the registry has none of it. @throws ApiProblem */
-export async function readName(registry: string, name: string, signal: AbortSignal): Promise<OfName | undefined> {
-  const ask = { params: { name: registry }, signal }
-  for (let page = 1; ; page++) {
-    const found = await call('GET /registries/{name}/packages', { ...ask, query: { q: name, page, per_page: 100 } })
-    const one = found.packages.find(it => it.name === name)
-    if (one !== undefined || page * found.per_page >= found.total) return one
-  }
 }

@@ -47,6 +47,7 @@ describe.skipIf(noBrowser !== undefined)('distributions of one’s own and the k
     await dialog().getByRole('button', { name: 'Reactivate' }).click()
     await row('acme').getByText('retired', { exact: true }).waitFor({ state: 'detached' })
     await more('acme', 'Remove')
+    await dialog().getByText('Who may see it stays as it is set').waitFor()
     await dialog().getByRole('button', { name: 'Remove' }).click()
     await row('acme').waitFor({ state: 'detached' })
     expect(await row('bookworm').count()).toBe(1)

@@ -95,6 +95,15 @@ describe.skipIf(noBrowser !== undefined)('the inventory in the console', () => {
     await isFine()
     await page.emulateMedia({ colorScheme: 'dark' })
     await isFine()
+    // where other lists leave a column out that has the same place
+    const whole = page.viewportSize() ?? { width: 1440, height: 900 }
+    const list = page.locator('.list', { has: page.getByRole('table', { name: 'Machines' }) })
+    const widthOf = () => list.evaluate(it => it.clientWidth)
+    await page.setViewportSize({ ...whole, width: 800 })
+    await page.setViewportSize({ ...whole, width: 800 + 45 * 16 - (await widthOf()) })
+    expect(await widthOf()).toBe(45 * 16)
+    await page.getByRole('columnheader', { name: 'Reboot' }).waitFor()
+    await page.setViewportSize(whole)
 
     await page.keyboard.press('j')
     const machine = drawer('plc-gw-07')

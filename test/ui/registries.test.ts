@@ -71,8 +71,30 @@ describe.skipIf(noBrowser !== undefined)('registries', () => {
     await row('ours').getByRole('button', { name: 'More about ours' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
     await dialog().getByText('Its address answers 404 from then on').waitFor()
+    await dialog().getByText('Who may see it stays as it is set').waitFor()
+    await it.isFine()
     await dialog().getByRole('button', { name: 'Delete the registry' }).click()
     await page.getByRole('heading', { name: 'No registry yet' }).waitFor()
+    await page.goto(`${it.daemon.url}/#/registries?in=ours`)
+    await page.getByRole('heading', { name: 'There is no registry ours' }).waitFor()
+    await it.isFine()
+  })
+
+  test('how many builds of a snapshot are kept is said where nobody chose, and taken as far as the server goes', async () => {
+    await make('builds', 'maven')
+    await it.asAdmin('#/registries?in=builds')
+    await page.getByRole('button', { name: 'More about builds' }).click()
+    await page.getByRole('menuitem', { name: 'Change' }).click()
+    const kept = dialog().getByLabel('Builds of a snapshot that are kept')
+    await dialog().getByText('empty: the newest 10').waitFor()
+    await kept.fill('10001')
+    await dialog().getByText('A whole number from 1 to 10,000, or nothing.').first().waitFor()
+    await kept.fill('10000')
+    await dialog().getByRole('button', { name: 'Save' }).click()
+    await dialog().waitFor({ state: 'detached' })
+    const { body } = await it.daemon.call('GET', '/registries/builds', { token: admin })
+    expect(body).toMatchObject({ snapshots_kept: 10_000 })
+    expect((await it.daemon.call('DELETE', '/registries/builds', { token: admin })).status).toBe(204)
   })
 
   test('a package is published, found, seen with its versions, and its tag is moved with what it named before', async () => {
@@ -99,6 +121,8 @@ describe.skipIf(noBrowser !== undefined)('registries', () => {
     await page.getByRole('region', { name: 'Needs' }).getByText('left-grid').waitFor()
     await it.isFine()
 
+    await page.getByRole('button', { name: 'Copy SHA-512' }).click()
+    await page.getByText('SHA-512 copied').waitFor()
     await page.getByRole('button', { name: 'Move latest' }).click()
     await dialog().getByText('1.1.0').first().waitFor()
     await dialog().getByLabel('To').selectOption('1.0.0')
@@ -142,6 +166,15 @@ describe.skipIf(noBrowser !== undefined)('registries', () => {
     await tabs.first().focus()
     await page.keyboard.press('ArrowRight')
     expect(await tabs.nth(1).getAttribute('aria-selected')).toBe('true')
+    for (const [key, chosen] of [
+      ['End', tabs.last()],
+      ['ArrowRight', tabs.first()],
+      ['ArrowLeft', tabs.last()],
+      ['Home', tabs.first()],
+    ] as const) {
+      await page.keyboard.press(key)
+      await chosen.and(page.locator('[aria-selected="true"]:focus')).waitFor()
+    }
     await it.isFine()
     const others = ['pypi', 'maven', 'oci'].filter(one => formats.includes(one)).map(one => `lines-${one}`)
     for (const next of others) {

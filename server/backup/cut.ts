@@ -1,15 +1,16 @@
 import { createWriteStream } from 'node:fs'
 import { copyFile, link, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Client } from 'pg'
 import { fail } from '../core/errors.ts'
 import type { Layout } from '../files/layout.ts'
-import { fsyncFolder } from '../lib/atomic.ts'
+import { fsyncFolder, isUnfinished } from '../lib/atomic.ts'
 import type { Clock } from '../lib/clock.ts'
 import { space } from '../lib/disk-space.ts'
 import { inLanes } from '../lib/in-lanes.ts'
 import { listFiles } from '../lib/list-files.ts'
+import { auditFiles } from '../record/audit-file.ts'
 import type { Signer } from '../signing/signer.ts'
 import { ABOUT, archiveName, type About, type ArchiveManifest, type Member } from './archive-manifest.ts'
 import { PUBLIC_KEYS } from './archive-signature.ts'
@@ -63,39 +64,58 @@ export interface WriteOptions {
   readonly told: (bytes: number, of: number) => Promise<void>
 }
 
-/** Folders that belong to a backup. Trees do not: they are made again from the pool. */
-const FOLDERS = ['pool', 'quarantine', 'manifests', 'documents', 'audit', 'security', 'keyring'] as const
+/** Folders that belong to a backup, beside packages and audit log. Trees do not: they are made again from the pool. */
+const FOLDERS = ['manifests', 'documents', 'security', 'keyring'] as const
+/** In this order: rows do not change, so a package moves once at most meanwhile, and is found before or behind it. */
+const AREAS = ['quarantine', 'pool', 'quarantine'] as const
 /** The public keys are there for whoever checks the signature. */
 const SINGLE = ['settings.json', 'distributions.json', PUBLIC_KEYS] as const
 /** Below `security/`: what is under way. */
-const PASSING = /^security\/(?:waiting|feeds)\//
+const PASSING = /^security\/(?:(?:waiting|clamav|(?:collected\/)?feeds|vulndb\/\d+\.part)\/|vulndb\/import\.lock$)/
+
+const isLasting = (path: string): boolean => !PASSING.test(path) && !isUnfinished(basename(path))
+
+const unless =
+  (code: string) =>
+  (error: NodeJS.ErrnoException): void => {
+    if (error.code !== code) throw error
+  }
+/** What went in between is of no row. */
+const unlessGone = unless('ENOENT')
 
 const linkOrCopy = (from: string, to: string): Promise<void> =>
-  link(from, to).catch(async (error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return // went in between, and so is of no row
-    if (error.code !== 'EXDEV' && error.code !== 'EPERM' && error.code !== 'EMLINK') throw error
-    await copyFile(from, to)
-  })
+  link(from, to)
+    .catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EXDEV' && error.code !== 'EPERM' && error.code !== 'EMLINK') throw error
+      return copyFile(from, to)
+    })
+    .catch(unlessGone)
 
-/**
- * Pins everything that belongs to this moment in a folder: hard links, so that what is deleted later is in the backup
- * all the same. Lines are added to audit files, so those are copied.
- */
-async function pin({ root }: Pick<Layout, 'root'>, folder: string, withSecrets: boolean): Promise<void> {
-  const folders = [...FOLDERS, ...(withSecrets ? ['.secrets'] : [])]
-  const found = await Promise.all(folders.map(name => listFiles(join(root, name))))
+/** Lines are added to audit files, so those are copied. What else lies there belongs to appends that are under way. */
+async function pinLog({ audit }: Pick<Layout, 'audit'>, folder: string): Promise<void> {
+  const names = await auditFiles(audit)
+  if (names.length > 0) await mkdir(join(folder, 'audit'), { mode: 0o700 })
+  await inLanes(LANES, names, name => copyFile(join(audit, name), join(folder, 'audit', name)).catch(unlessGone))
+}
+
+/** Pins these folders in another one: hard links, so that what is deleted later is in the backup all the same. */
+async function pinFolders(root: string, names: readonly string[], folder: string): Promise<void> {
+  const found = await Promise.all(names.map(name => listFiles(join(root, name))))
   const paths = found
     .flat()
     .map(path => relative(root, path))
-    .filter(path => !PASSING.test(path))
+    .filter(isLasting)
   await inLanes(LANES, [...new Set(paths.map(dirname))], path =>
     mkdir(join(folder, path), { recursive: true, mode: 0o700 }),
   )
-  await inLanes(LANES, [...paths, ...SINGLE], path =>
-    path.startsWith('audit/')
-      ? copyFile(join(root, path), join(folder, path))
-      : linkOrCopy(join(root, path), join(folder, path)),
-  )
+  await inLanes(LANES, paths, path => linkOrCopy(join(root, path), join(folder, path)).catch(unless('EEXIST')))
+}
+
+/** Pins everything but the audit log. */
+async function pinFiles({ root }: Pick<Layout, 'root'>, folder: string, withSecrets: boolean): Promise<void> {
+  for (const area of AREAS) await pinFolders(root, [area], folder)
+  await pinFolders(root, [...FOLDERS, ...(withSecrets ? ['.secrets'] : [])], folder)
+  for (const name of SINGLE) await linkOrCopy(join(root, name), join(folder, name))
 }
 
 /** Packages cannot change while files are pinned: the disk is asked for many at once. */
@@ -166,7 +186,10 @@ export async function withCut<T>(
     await mkdir(folder, { mode: 0o700 })
     await client.connect()
     await locker.connect()
-    await beginSnapshot(client, locker, () => pin(layout, folder, hasSecrets))
+    await beginSnapshot(client, locker, {
+      log: () => pinLog(layout, folder),
+      files: () => pinFiles(layout, folder, hasSecrets),
+    })
     const header = await dump(client, folder, signal)
     await client.query('commit')
     const files = (await listFiles(folder)).map(path => relative(folder, path))

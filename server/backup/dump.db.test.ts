@@ -18,10 +18,10 @@ const opened = async (of: Pick<TestDb, 'address'>) => {
   return client
 }
 
-async function dump(of: Pick<TestDb, 'address'>, meanwhile = async () => {}): Promise<Dump> {
+async function dump(of: Pick<TestDb, 'address'>, files = async () => {}): Promise<Dump> {
   const [client, locker] = [await opened(of), await opened(of)]
   try {
-    await beginSnapshot(client, locker, meanwhile)
+    await beginSnapshot(client, locker, { log: async () => {}, files })
     const header = await describeDump(client)
     const rows = new Map<string, Buffer>()
     for (const table of header.tables) rows.set(table.name, await buffer(dumpTable(client, table)))

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Client } from 'pg'
 import copyStreams from 'pg-copy-streams'
+import { AUDIT_LOCK } from '../record/audit-file.ts'
 
 /** A table as a backup keeps it. `columns` are those that are not computed. */
 export interface DumpedTable {
@@ -39,18 +40,30 @@ async function listTables(client: Client): Promise<Omit<DumpedTable, 'rows'>[]> 
   return rows
 }
 
+/** What is done with files in the moment that a look is of. */
+export interface Meanwhile {
+  /** Nobody adds to the audit log, nor removes of it what the look does not know to be removed. */
+  readonly log: () => Promise<void>
+  /** After that, packages cannot change. */
+  readonly files: () => Promise<void>
+}
+
 /**
  * Begins a look at the database that does not change any more, while packages cannot change either: what `meanwhile`
  * does with their files fits the rows. The look ends with the client's transaction.
  */
-export async function beginSnapshot(client: Client, locker: Client, meanwhile: () => Promise<void>): Promise<void> {
+export async function beginSnapshot(client: Client, locker: Client, meanwhile: Meanwhile): Promise<void> {
   await locker.query('begin')
   try {
     // waits for changes that are under way; reading goes on
     await locker.query('lock table package in share mode')
+    await locker.query('savepoint log')
+    await locker.query('select pg_advisory_xact_lock_shared($1)', [AUDIT_LOCK])
     await client.query('begin transaction isolation level repeatable read read only')
     await client.query('select 1 from schema_migration') // the look begins with the first statement
-    await meanwhile()
+    await meanwhile.log()
+    await locker.query('rollback to savepoint log') // which gives that lock back: lines may be written again
+    await meanwhile.files()
   } finally {
     await locker.query('rollback')
   }

@@ -53,7 +53,7 @@ describe('a backup of a service at work', () => {
   }
   async function back(): Promise<Backup> {
     const { status, body } = await daemon.call<Backup>('POST', '/backup/', { token })
-    expect(status, JSON.stringify(body)).toBe(201)
+    expect(status, `${JSON.stringify(body)}\n${daemon.log().slice(-4_000)}`).toBe(201)
     return body
   }
   /** A machine that has nothing but the archive. */

@@ -70,8 +70,9 @@ const FOLDERS = ['manifests', 'documents', 'security', 'keyring'] as const
 const AREAS = ['quarantine', 'pool', 'quarantine'] as const
 /** The public keys are there for whoever checks the signature. */
 const SINGLE = ['settings.json', 'distributions.json', PUBLIC_KEYS] as const
-/** Below `security/`: what is under way. */
-const PASSING = /^security\/(?:(?:waiting|clamav|(?:collected\/)?feeds|vulndb\/\d+\.part)\/|vulndb\/import\.lock$)/
+/** Below `security/`: what is under way. And the link to the generation in use, which a restore makes again. */
+const PASSING =
+  /^security\/(?:(?:waiting|clamav|(?:collected\/)?feeds|vulndb\/\d+\.part)\/|vulndb\/(?:import\.lock|current)$)/
 
 const isLasting = (path: string): boolean => !PASSING.test(path) && !isUnfinished(basename(path))
 

@@ -9,6 +9,7 @@ import { createLayout } from '../files/layout.ts'
 import { space } from '../lib/disk-space.ts'
 import { failpoint } from '../lib/failpoint.ts'
 import { inLanes } from '../lib/in-lanes.ts'
+import { createVulndbLayout, useNewest } from '../vulndb/store/layout.ts'
 import { BadArchive, type ReadArchive } from './archive-reader.ts'
 import { checkSignature } from './archive-signature.ts'
 import { quoted, type DumpHeader } from './dump.ts'
@@ -147,6 +148,7 @@ export async function stageBackup({
     const read = await source.read({ passphrase, to: staging, signal, told: (_, bytes) => told?.(bytes) })
     const signed = await checkSignature(read, { staged: staging, root })
     await refuseForeignSecrets({ staged: staging, root }, settingsKey)
+    await useNewest(createVulndbLayout(createLayout(staging, () => '')))
     const header = await headerIn(staging, read)
     failpoint('restore:read')
     const { name, created_at, packages, files, has_secrets } = read.manifest

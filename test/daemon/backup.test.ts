@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
 import { packageNames } from '../support/tree.ts'
+import { osvRecord, osvZip } from '../support/zip.ts'
 
 const CLI = (name: string): string => join(import.meta.dirname, '..', '..', 'server', 'cli', `${name}.ts`)
 const PASSPHRASE = 'Eleven-blue-herons'
@@ -68,6 +69,12 @@ describe('a backup of a service at work', () => {
     token = await daemon.setupAdmin()
     await daemon.call('POST', '/distributions/init', { token, body: { codename: 'jammy' } })
     for (let n = 0; n < PACKAGES; n++) await upload(n)
+    const form = new FormData()
+    const advisories = Array.from({ length: 150 }, (_, n) =>
+      osvRecord(`UBUNTU-CVE-2026-${20_000 + n}`, [['Ubuntu:22.04:LTS', `filler${n}`, '1']]),
+    )
+    form.set('file', new Blob([new Uint8Array(osvZip(advisories))]), 'all.zip')
+    expect((await daemon.call('POST', '/security/database', { token, form })).status).toBe(200)
     const made = await daemon.call<{ token: string }>('POST', '/auth/api-tokens', {
       token,
       body: { name: 'builder', role: 'uploader' },
@@ -121,7 +128,7 @@ describe('a backup of a service at work', () => {
     expect((await daemon.call('GET', '/backup/..%2Fsettings.json', { token })).status).toBe(404)
   })
 
-  test('is restored on another machine: packages, accounts, second factors, API tokens and the signing key work there', async () => {
+  test('is restored on another machine: packages, accounts, second factors, API tokens, vulnerability data and the signing key work there', async () => {
     const { root, status, said } = await onAnother(archives.sealed, [], { GATEHOUSE_BACKUP_PASSPHRASE: PASSPHRASE })
     expect([status, said]).toEqual([0, expect.stringContaining(`restored: ${PACKAGES + 1} packages`)])
     const other = await startDaemon({ root, env: { DATABASE_URL: undefined } })
@@ -129,6 +136,9 @@ describe('a backup of a service at work', () => {
       expect(await served(other)).toEqual(names(PACKAGES + 1))
       const again = await other.setupAdmin()
       expect((await other.call('GET', '/settings/gpg', { token: again })).body).toMatchObject({ fingerprint })
+      expect((await other.call('GET', '/security/engines', { token: again })).body).toMatchObject({
+        database: { generation: 1 },
+      })
       const more = await other.upload(await buildDeb({ name: 'later', version: '1.0' }), { token: apiToken })
       expect(more.body).toMatchObject({ status: 'published' })
       expect(await served(other)).toContain('later')

@@ -16,7 +16,7 @@ import { OlderData } from './carry-over.ts'
 import { importData, type ImportResult } from './import.ts'
 import { matchPackage } from '../match/match.ts'
 import { createOrders } from '../versions/orders.ts'
-import { createVulndbLayout, currentGeneration } from './layout.ts'
+import { createVulndbLayout, currentGeneration, useNewest } from './layout.ts'
 import type { ImportFile } from '../read/run.ts'
 import { createThreatIntel } from '../intel/threat-intel.ts'
 import { ecosystemsOf } from '../match/ecosystems.ts'
@@ -151,6 +151,18 @@ test('damage leaves the old data live and nothing behind', async () => {
     await ids('debian-12', 'a', '1'),
     (await readdir(createVulndbLayout({ security }).folder)).sort(),
   ]).toEqual([1, ['CVE-2026-10001'], ['1', 'current']])
+})
+test('after a restore, which has no link, the newest generation that is whole is in use', async () => {
+  const place = createVulndbLayout({ security })
+  await useNewest(place)
+  expect(await currentGeneration(place)).toBeUndefined()
+  for (const n of [1, 2])
+    await load([await file(osvZip([osvRecord(`DEBIAN-CVE-2026-1000${n}`, [['Debian:12', 'a', '']])]), 'all.zip')])
+  await rm(place.link)
+  await mkdir(place.generation(3))
+  await useNewest(place)
+  expect(await currentGeneration(place)).toBe(2)
+  expect(await ids('debian-12', 'a', '1')).toContain('CVE-2026-10002')
 })
 test('a small zip that unpacks to hundreds of megabytes is refused', async () => {
   await expect(

@@ -1,7 +1,8 @@
-import { lstatSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
 import { readdir, readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Layout } from '../../files/layout.ts'
+import { swapLink } from '../../lib/atomic.ts'
 
 /**
  * Where compiled advisories lie, below `/repos/security`:
@@ -43,6 +44,8 @@ export function createVulndbLayout({ security }: Pick<Layout, 'security'>): Vuln
   }
 }
 
+const isGeneration = (name: string): boolean => /^\d+$/.test(name)
+
 /** The number of the live generation, or undefined before the first import. */
 export async function currentGeneration(place: VulndbLayout): Promise<number | undefined> {
   // asked at each upload, on many machines in vain: a rejected promise costs a hundred times as much
@@ -51,7 +54,14 @@ export async function currentGeneration(place: VulndbLayout): Promise<number | u
     if (error.code === 'ENOENT') return undefined
     throw error
   })
-  return target !== undefined && /^\d+$/.test(target) ? Number(target) : undefined
+  return target !== undefined && isGeneration(target) ? Number(target) : undefined
+}
+
+/** Makes the newest generation current that is there: a backup has no link that says which one was. */
+export async function useNewest(place: VulndbLayout): Promise<void> {
+  const names = (await readdir(place.folder).catch(() => [])).filter(isGeneration)
+  const whole = names.map(Number).filter(n => existsSync(join(place.generation(n), 'meta.json')))
+  if (whole.length > 0) await swapLink(String(Math.max(...whole)), place.link)
 }
 
 /** Removes what no reader can ask for any more: everything but the current generation and the one before it. */
@@ -59,13 +69,13 @@ export async function sweepGenerations(place: VulndbLayout): Promise<void> {
   const current = (await currentGeneration(place)) ?? 0
   const names = await readdir(place.folder).catch(() => [])
   const numbers = names
-    .filter(name => /^\d+$/.test(name))
+    .filter(isGeneration)
     .map(Number)
     .filter(n => n < current)
     .sort((a, b) => b - a)
   const old = [
     ...numbers.slice(1).map(String),
-    ...names.filter(name => /^\d+$/.test(name) && Number(name) > current),
+    ...names.filter(name => isGeneration(name) && Number(name) > current),
     ...names.filter(name => name.endsWith('.part')),
   ]
   for (const name of old) await rm(join(place.folder, name), { recursive: true, force: true })

@@ -4,6 +4,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Client } from 'pg'
 import { fail } from '../core/errors.ts'
+import { connect } from '../db/connected.ts'
 import type { Layout } from '../files/layout.ts'
 import { fsyncFolder, isUnfinished } from '../lib/atomic.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -182,11 +183,9 @@ export async function withCut<T>(
   await mkdir(layout.backups, { recursive: true, mode: 0o750 })
   const folder = join(layout.backups, `.cut-${name}`)
   const [client, locker] = [open(), open()]
-  for (const one of [client, locker]) one.on('error', () => undefined) // the statement under way says it
   try {
     await mkdir(folder, { mode: 0o700 })
-    await client.connect()
-    await locker.connect()
+    for (const one of [client, locker]) await connect(one)
     await beginSnapshot(client, locker, {
       log: () => pinLog(layout, folder),
       files: () => pinFiles(layout, folder, hasSecrets),

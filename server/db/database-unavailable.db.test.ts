@@ -1,6 +1,11 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDb } from '../../test/support/postgres.ts'
-import { createDb, type DatabaseAddress, type Db } from './db.ts'
+import { connected } from './connected.ts'
+import { createDb, openClient, type DatabaseAddress, type Db } from './db.ts'
 import { DatabaseUnavailable } from './database-unavailable.ts'
 
 let db: Db
@@ -22,6 +27,20 @@ test('a server that does not exist is unavailable, too', async () => {
   const nowhere = createDb({ socket: '/nonexistent', database: 'none' })
   await expect(nowhere.query('select 1')).rejects.toBeInstanceOf(DatabaseUnavailable)
   await nowhere.close()
+})
+
+test('so is one that takes a connection of its own and is too busy to answer, or ended', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'gh-silent-'))
+  const silent = createServer(socket => socket.resume()).listen(join(folder, '.s.PGSQL.5432'))
+  const dial = (): Promise<void> =>
+    connected(
+      () => openClient({ socket: folder, database: 'none' }),
+      () => Promise.resolve(),
+    )
+  await expect(dial()).rejects.toBeInstanceOf(DatabaseUnavailable)
+  await new Promise(resolve => silent.close(resolve))
+  await expect(dial()).rejects.toBeInstanceOf(DatabaseUnavailable)
+  await rm(folder, { recursive: true, force: true })
 })
 
 test('a process that stands still in a transaction does not keep its rows from the others', async () => {

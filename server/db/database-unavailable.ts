@@ -16,7 +16,7 @@ const NETWORK_CODES = new Set([
 ])
 // pg and knex give these no code
 const UNAVAILABLE_MESSAGES =
-  /Connection terminated|not queryable|timeout exceeded when trying to connect|Timeout acquiring a connection/i
+  /Connection terminated|not queryable|timeout expired|timeout exceeded when trying to connect|Timeout acquiring a connection/i
 
 /** The database did not answer. It may or may not have carried out the statement. */
 export class DatabaseUnavailable extends Error {

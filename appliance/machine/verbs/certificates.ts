@@ -97,7 +97,10 @@ async function shownFingerprint(ports: Ports): Promise<string | undefined> {
   return certificatesIn(out)[0]?.fingerprint256
 }
 
-/** Lays what `kind` says, and has the web server show it. @throws Refused when it does not */
+/**
+ * Lays what `kind` says, and has the web server show it: for half a second, or longer on a busy machine, workers that
+ * end may still show the one of before. @throws Refused when it does not
+ */
 export async function serve(ports: Ports, { patienceMs = 10_000 } = {}): Promise<void> {
   await must(ports, PROGRAM, [])
   const [wanted] = certificatesIn((await findText(ports, `${TLS}/server.crt`)) ?? '')

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -121,6 +121,23 @@ describe.skipIf(noSkopeo)('skopeo through a registry that reads through (needs s
     )
     expect(pushed.code).not.toBe(0)
     expect(said(pushed)).toContain('its versions come from elsewhere')
+  })
+
+  test('finds images by the names that they have elsewhere, with the file that the set-up names', async () => {
+    const image = imageOf('by its own name')
+    await pushFar(image, 'lib/team/named:v1')
+    const { body } = await daemon.call<{
+      clients: { client: string; publish?: string; files: { content: string }[] }[]
+    }>('GET', '/registries/hub/setup', { token })
+    expect(body.clients.map(({ publish }) => publish)).toEqual([undefined, undefined, undefined, undefined])
+    const conf = join(work, 'registries.conf')
+    await writeFile(conf, body.clients.find(({ client }) => client === 'podman')?.files[0]?.content ?? '')
+    const folder = join(work, 'by-name')
+    const from = `docker://${new URL(far.url).host}/lib/team/named:v1`
+    const copied = await skopeo('--registries-conf', conf, 'copy', from, `dir:${folder}`)
+    // the one that has it asks for a token, and this one got none
+    expect(copied.code, said(copied)).toBe(0)
+    expect((await readFile(join(folder, 'manifest.json'))).equals(image.manifest)).toBe(true)
   })
 
   test('asks again for what takes longer than it is let wait', { timeout: 180_000 }, async () => {

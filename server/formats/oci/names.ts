@@ -22,3 +22,19 @@ export function complain({ name, version, arch }: PackageIdentity): string | und
     return `its platform ${quote(arch)} is not allowed: os/architecture in lower-case letters and digits`
   return undefined
 }
+
+/** The server of Docker Hub, and the names that people know it by. Source: docker, "registry.IndexServer". */
+export const DOCKER_HUB = 'registry-1.docker.io'
+export const isDockerHub = (host: string): boolean => ['docker.io', 'index.docker.io', DOCKER_HUB].includes(host)
+
+/** What the path of an upstream's address puts before every name; `v2` in front of it is that of the protocol. */
+export function pathBefore({ pathname }: URL): readonly string[] {
+  const segments = pathname.split('/').filter(segment => segment !== '')
+  return segments[0] === 'v2' ? segments.slice(1) : segments
+}
+
+/** What stands before the names of images of an upstream: `ghcr.io/team`. @param url  its address */
+export function farPrefix(url: string): string {
+  const target = new URL(url)
+  return [isDockerHub(target.host) ? 'docker.io' : target.host, ...pathBefore(target)].join('/')
+}

@@ -1,4 +1,5 @@
 import type { Distribution } from '../../../core/repository.ts'
+import { DOCKER_HUB, isDockerHub, pathBefore } from '../../../formats/oci/names.ts'
 import { parseTarget } from '../../../outbound/target.ts'
 
 /** Where a repository lies at an upstream. */
@@ -9,10 +10,6 @@ export interface Place {
   readonly name: string
 }
 
-/** The address that people know, and the server that answers for it. Source: docker, "registry.IndexServer". */
-const DOCKER_HUB = 'registry-1.docker.io'
-const DOCKER_HUBS: readonly string[] = ['docker.io', 'index.docker.io', DOCKER_HUB]
-
 /**
  * Where a name of a proxy lies at its upstream. A path of the upstream's address stands before every name, with `v2` in
  * front or without: `https://host/team` and `https://host/v2/team` are one. Images of Docker Hub without a slash are
@@ -21,10 +18,8 @@ const DOCKER_HUBS: readonly string[] = ['docker.io', 'index.docker.io', DOCKER_H
  */
 export function placeAt({ registry }: Pick<Distribution, 'registry'>, name: string): Place {
   const url = parseTarget(registry?.upstream?.url ?? '')
-  const isHub = DOCKER_HUBS.includes(url.hostname)
-  const [first, ...more] = url.pathname.split('/').filter(segment => segment !== '')
-  const before = first === undefined || first === 'v2' ? more : [first, ...more]
-  const segments = [...before, ...name.split('/')]
+  const isHub = isDockerHub(url.hostname)
+  const segments = [...pathBefore(url), ...name.split('/')]
   return {
     origin: isHub ? `${url.protocol}//${DOCKER_HUB}` : url.origin,
     name: (isHub && segments.length === 1 ? ['library', ...segments] : segments).join('/'),

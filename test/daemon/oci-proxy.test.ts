@@ -188,6 +188,25 @@ describe('an image', () => {
   })
 })
 
+test('another upstream is asked for what the one before did not have', async () => {
+  const image = imageOf()
+  const [, , , other] = spare as readonly [RegistryUpstream, RegistryUpstream, RegistryUpstream, RegistryUpstream]
+  putImage(other, 'moving', image, 'v1')
+  other.put('/v2/moving/tags/list?n=1000', { body: '{"tags":["v1"]}' })
+  const change = async (method: string, path: string, more: object, url: string): Promise<void> => {
+    const body = { ...more, upstream: { url } }
+    const answer = await daemon.call(method, path, { token, body })
+    expect(answer.status, answer.text).toBeLessThan(300)
+  }
+  const { base, ask, manifest } = client('moving', 'moving')
+  await change('POST', '/registries/', { name: 'moving', format: 'oci', kind: 'proxy' }, upstream.url)
+  for (const reference of ['v1', image.digest]) expect((await manifest(reference)).status, reference).toBe(404)
+  expect((await ask('GET', `${base}/tags/list`)).status).toBe(404)
+  await change('PATCH', '/registries/moving', {}, other.url)
+  expect((await ask('GET', `${base}/tags/list`)).status).toBe(200)
+  for (const reference of [image.digest, 'v1']) expect((await manifest(reference)).status, reference).toBe(200)
+})
+
 describe('what is refused', () => {
   beforeAll(async () => {
     const form = new FormData()

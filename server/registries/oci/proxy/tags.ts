@@ -47,9 +47,9 @@ export function createLacking({ clock }: { readonly clock: Clock }): Lacking {
   }
 }
 
-/** Names something of a repository among everything that upstreams are asked for. */
+/** Names something of a repository among everything that upstreams are asked for: another upstream is asked anew. */
 export const keyOf = ({ registry, name }: FarRepository, what: string): string =>
-  `oci ${registry.codename} ${name} ${what}`
+  `oci ${registry.codename} ${registry.registry?.upstream?.url ?? ''} ${name} ${what}`
 
 /** An upstream that shows something no longer is not believed to have none. @throws outbound_failed */
 export function mustShow({ missing, host, why }: Missing): void {

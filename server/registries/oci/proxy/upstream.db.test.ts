@@ -19,6 +19,7 @@ import { createSpool } from '../../../files/spool.ts'
 import { createDigestThreads } from '../../../lib/digest.ts'
 import { createSecretBox } from '../../../lib/secret-box.ts'
 import { createBreaker } from '../../../outbound/exchange/breaker.ts'
+import { sealSecret } from '../../remote/secret.ts'
 import { createUpstream } from '../../remote/upstream.ts'
 import { createUpstreamTokens } from './tokens.ts'
 import { createOciUpstream, type FarRepository, type OciUpstream } from './upstream.ts'
@@ -77,7 +78,10 @@ const authorizations = (seen: RegistryUpstream): (string | undefined)[] =>
 const questions = (seen: RegistryUpstream): string[] => seen.log.map(({ method, path }) => `${method} ${path}`)
 
 async function withCredential(user: string | undefined): Promise<void> {
-  await db.query('insert into registry_secret (codename, sealed) values ($1, $2)', ['hub', box.seal('s3cret')])
+  await db.query('insert into registry_secret (codename, sealed) values ($1, $2)', [
+    'hub',
+    sealSecret(box, upstream.url, 's3cret'),
+  ])
   const sent = user === undefined ? {} : { user }
   at = { ...at, registry: { ...at.registry, registry: { kind: 'proxy', upstream: { url: upstream.url, ...sent } } } }
 }

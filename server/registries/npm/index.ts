@@ -154,7 +154,7 @@ export function createNpm(base: ProtocolDeps): RegistryProtocol {
           ? Promise.resolve(undefined)
           : atName(deps, request),
     refuse: ({ status, detail, code }) =>
-      // npm publishes again after a 409, and shows what comes of that instead
+      // a 409 would read as one version that is here already
       refused(code === 'registry_takes_no_uploads' ? 405 : status, detail, {
         body: { kind: 'json', json: { error: detail, code } },
       }),

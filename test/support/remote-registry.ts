@@ -21,6 +21,7 @@ import { createPackageSigning } from '../../server/pipeline/package-signing.ts'
 import type { Step } from '../../server/pipeline/subject.ts'
 import { createUnpacking } from '../../server/pipeline/unpacking.ts'
 import { createRemote, type Remote } from '../../server/registries/remote/remote.ts'
+import { sealSecret } from '../../server/registries/remote/secret.ts'
 import { proxyRegistry, startRegistryUpstream, type RegistryUpstream } from './registry-upstream.ts'
 import { createStock, type Stock } from './test-catalog.ts'
 
@@ -143,7 +144,7 @@ export async function createRemoteRegistry(): Promise<RemoteRegistry> {
       await db.query(
         `insert into registry_secret (codename, sealed) values ($1, $2)
         on conflict (codename) do update set sealed = excluded.sealed`,
-        [codename, box.seal(secret)],
+        [codename, sealSecret(box, upstream.url, secret)],
       )
     },
     async close() {

@@ -412,7 +412,7 @@ describe('young images', () => {
     expect(header(got, 'warning')).toContain('Hidden by Gatehouse: It is younger than 7 days: published on')
     const refused = await client('aged', 'slow').manifest('next')
     expect([refused.status, refused.error.code]).toEqual([403, 'DENIED'])
-    expect(refused.error.message).toContain(`#/registries?name=slow&tab=hidden&q=aged&version=`)
+    expect(refused.error.message).toContain(`#/registries?in=slow&view=hidden&q=aged`)
     // its layers were not fetched, and it is not asked for again
     const layer = young.layers[0] as Buffer
     expect(upstream.asked()).not.toContain(`/v2/aged/blobs/${sha256(layer)}`)

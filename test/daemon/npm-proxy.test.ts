@@ -208,7 +208,7 @@ test('young, malicious and critical versions are in no list; a range gets the ne
     for (const path of [`mixed/${version}`, `mixed/-/mixed-${version}.tgz`]) {
       const refused = await get(path)
       expect(refused).toMatchObject({ status: 403, reason: expect.stringContaining(text.slice(0, 60)) as string })
-      expect((JSON.parse(refused.text) as Packument).error).toMatch(/#\/registries\?name=outside&tab=hidden&q=mixed/)
+      expect((JSON.parse(refused.text) as Packument).error).toMatch(/#\/registries\?in=outside&view=hidden&q=mixed/)
       expect(refused.headers.get('cache-control')).toBe('no-store')
     }
   }

@@ -27,6 +27,10 @@ export const REGISTRY_ERRORS = {
     'The registry {name} is a member of {groups}. Take it out there first: its names would be looked up outside.',
   ],
   not_a_proxy: [422, 'The registry {name} is {kind} and reads through to no other: there is nothing to let through.'],
+  waiver_of_malicious: [
+    409,
+    'A record names {name} {version} as malicious, and nothing lets it through. Where that is wrong, tell who keeps the record: it counts until newer data are without it.',
+  ],
   upstream_secret_unreadable: [
     503,
     'The secret that {name} sends to its upstream cannot be read: {why}. An admin can also give it anew, at the registry.',

@@ -208,7 +208,8 @@ export async function noteSeen(
   await db.query(
     `insert into remote_version (codename, name, version, arch, sort_key, published_at, seen_at, facts, is_listed)
     values ($1, $2, $3, $4, $3, $5, $6, $7, true)
-    on conflict (codename, name, version, arch) do update set is_listed = true where not remote_version.is_listed`,
+    on conflict (codename, name, version, arch) do update set is_listed = true, published_at = excluded.published_at
+    where not remote_version.is_listed`,
     [codename, name, seen.digest, seen.arch, seen.publishedAt ?? null, seen.now, JSON.stringify(seen.facts)],
   )
 }

@@ -122,7 +122,7 @@ export interface SavedIndex {
 
 /**
  * A version whose bytes are here keeps the file and the documents that they came with, whatever the upstream says
- * later: clients would compare them with other digests.
+ * later: clients would compare them with other digests. One that is listed again is judged anew.
  */
 const UPSERT = `
   insert into remote_version as r (codename, name, version, arch, sort_key, published_at, seen_at, file, facts,
@@ -133,7 +133,10 @@ const UPSERT = `
     facts jsonb, full_document text, short_document text)
   on conflict (codename, name, version, arch) do update set is_listed = true, facts = excluded.facts,
     published_at = coalesce(excluded.published_at, r.published_at), sort_key = excluded.sort_key, file = excluded.file,
-    full_document = coalesce(excluded.full_document, r.full_document), short_document = excluded.short_document
+    full_document = coalesce(excluded.full_document, r.full_document), short_document = excluded.short_document,
+    hidden = case when r.is_listed then r.hidden else excluded.hidden end,
+    said = case when r.is_listed then r.said else excluded.said end,
+    ripe_at = case when r.is_listed then r.ripe_at end
   where not exists (select from package p where p.format = $5 and p.codename = $1 and p.name = $2
       and p.version = excluded.version and p.arch = excluded.arch)
     and (r.is_listed, r.facts, r.published_at, r.sort_key, r.file, r.full_document, r.short_document) is distinct from

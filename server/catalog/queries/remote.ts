@@ -11,13 +11,16 @@ export interface HiddenRow {
   readonly version: string
   readonly arch: string
   /** `here`: its package is here and waits or was refused. */
-  readonly because: Exclude<Hidden, 'unjudged'> | 'here'
+  readonly because: Hidden | 'here'
   readonly said: string | null
   readonly published_at: Date | null
+  /** When it was here for the first time, be it only in an index. */
   readonly seen_at: Date
   readonly ripe_at: Date | null
   /** Of its package here; null where its bytes never came. */
   readonly state: State | null
+  /** One that holds, and does not let this version through. */
+  readonly waiver: { readonly reason: string; readonly given_by: string; readonly expires_at: string } | null
   readonly total: number
 }
 
@@ -32,13 +35,29 @@ export interface HiddenFilter {
 }
 
 /**
- * As `visibleOf` in registries/remote: what a person approved is served, but for malicious code. What is being judged
- * is not told of: a moment later it is this or that.
+ * As `visibleOf` in registries/remote: what a person approved is served, but for malicious code; what a waiver lets
+ * through is judged so when it is asked for. Two parts, each with an index of its own: few versions are hidden.
+ * @param registries  rows `(codename, format)` @param now  a place of the statement
  */
-const HIDDEN = `(r.hidden = 'malicious' or (p.state is not null and p.state <> 'published')
-  or (p.state is null and r.hidden <> 'unjudged' and (r.hidden <> 'young' or r.ripe_at is null or r.ripe_at > $3)))`
+const hiddenOf = (registries: string, now: string): string => `
+  select r.codename, r.name, r.version, r.arch, r.hidden as because, r.said, r.published_at, r.seen_at, r.ripe_at, r.sort_key,
+    p.state
+  from (${registries}) of join remote_version r on r.codename = of.codename and r.hidden is not null
+  left join package p on p.format = of.format and p.codename = r.codename and p.name = r.name and p.version = r.version
+    and p.arch = r.arch
+  left join registry_waiver w on w.codename = r.codename and w.name = r.name and w.version = r.version and w.expires_at > ${now}
+  where r.hidden = 'malicious' and (r.is_listed or p.state is not null)
+    or p.state is null and r.is_listed and r.hidden <> 'malicious'
+      and (r.hidden <> 'young' or r.ripe_at is null or r.ripe_at > ${now})
+      and (w.version is null or r.hidden = 'unjudged')
+  union all
+  select p.codename, p.name, p.version, p.arch, 'here', null, r.published_at, coalesce(r.seen_at, p.created_at), null, p.sort_key,
+    p.state
+  from (${registries}) of join package p on p.format = of.format and p.codename = of.codename and p.state <> 'published'
+  left join remote_version r on r.codename = p.codename and r.name = p.name and r.version = p.version and r.arch = p.arch
+  where r.hidden is distinct from 'malicious'`
 
-/** Versions that clients do not get, those that were seen last first. */
+/** Versions that clients do not get, the newest first. */
 export function listHidden(
   db: Queryable,
   viewer: Viewer,
@@ -48,33 +67,39 @@ export function listHidden(
   const { values, add } = params(codename, format, now, q ?? null, because ?? null, most, skip)
   return db.query<HiddenRow>(
     `
-    select *, count(*) over ()::int as total from (
-      select r.name, r.version, r.arch, r.said, r.published_at, r.seen_at, r.ripe_at, p.state,
-        case when r.hidden = 'malicious' or p.state is null then r.hidden else 'here' end as because
-      from remote_version r left join package p
-        on p.format = $2 and p.codename = r.codename and p.name = r.name and p.version = r.version and p.arch = r.arch
-      where r.codename = $1 and (r.is_listed or p.state is not null) and ${HIDDEN}
-        and ($4::text is null or strpos(lower(r.name), lower($4)) > 0) and ${seenBy(viewer, add, 'r.codename')}) found
-    where $5::text is null or because = $5
-    order by seen_at desc, name, version collate "C", arch limit $6 offset $7`,
+    select found.*, (select jsonb_build_object('reason', w.reason, 'given_by', w.given_by, 'expires_at', w.expires_at)
+        from registry_waiver w where w.codename = $1 and w.name = found.name and w.version = found.version
+          and w.expires_at > $3) as waiver
+    from (
+      select h.*, count(*) over ()::int as total
+      from (${hiddenOf('select $1::text as codename, $2::text as format', '$3')}) h
+      where ($4::text is null or strpos(lower(h.name), lower($4)) > 0) and ($5::text is null or h.because = $5)
+        and ${seenBy(viewer, add, 'h.codename')}
+      order by coalesce(h.published_at, h.seen_at) desc, h.name, h.sort_key desc, h.version collate "C" desc, h.arch
+      limit $6 offset $7) found
+    order by coalesce(found.published_at, found.seen_at) desc, found.name, found.sort_key desc,
+      found.version collate "C" desc, found.arch`,
     values,
   )
 }
 
-/** How many versions each of these proxies hides. */
+/** How many versions each of these proxies hides; those that hide none are left out. */
 export async function countHidden(
   db: Queryable,
   viewer: Viewer,
-  codenames: readonly string[],
+  proxies: readonly { readonly codename: Codename; readonly format: FormatId }[],
   now: Date,
 ): Promise<ReadonlyMap<string, number>> {
-  const { values, add } = params([...codenames], null, now)
+  if (proxies.length === 0) return new Map()
+  const { values, add } = params(
+    proxies.map(({ codename }) => codename),
+    proxies.map(({ format }) => format),
+    now,
+  )
+  const registries = 'select * from unnest($1::text[], $2::text[]) as given (codename, format)'
   const rows = await db.query<{ codename: string; n: number }>(
-    `
-    select r.codename, count(*)::int as n from remote_version r left join package p
-      on p.codename = r.codename and p.name = r.name and p.version = r.version and p.arch = r.arch and $2::text is null
-    where r.codename = any($1) and (r.is_listed or p.state is not null) and ${HIDDEN} and ${seenBy(viewer, add, 'r.codename')}
-    group by r.codename`,
+    `select h.codename, count(*)::int as n from (${hiddenOf(registries, '$3')}) h
+    where ${seenBy(viewer, add, 'h.codename')} group by h.codename`,
     values,
   )
   return new Map(rows.map(({ codename, n }) => [codename, n]))
@@ -123,10 +148,34 @@ export async function forgetUpstream(tx: Tx, codename: Codename): Promise<void> 
     [codename],
   )
   await tx.query(
-    `update remote_version r set is_listed = false, full_document = null, short_document = null
+    `update remote_version r set is_listed = false, published_at = null, full_document = null, short_document = null
     where codename = $1 and not exists (select from package p where p.codename = r.codename and p.name = r.name
       and p.version = r.version and p.arch = r.arch)`,
     [codename],
   )
   await tx.query('update remote_version set is_listed = false where codename = $1 and is_listed', [codename])
+}
+
+/** What is known of a version of an upstream; undefined: nothing yet. */
+export function findKnownVersion(
+  db: Queryable,
+  { codename, name, version }: { readonly codename: Codename; readonly name: string; readonly version: string },
+): Promise<{ readonly is_malicious: boolean } | undefined> {
+  return db.first(
+    `select bool_or(hidden is not distinct from 'malicious') as is_malicious from remote_version
+    where codename = $1 and name = $2 and version = $3 group by version`,
+    [codename, name, version],
+  )
+}
+
+/** How an upstream writes the version with this key. */
+export async function findSpelling(
+  db: Queryable,
+  { codename, name, key }: { readonly codename: Codename; readonly name: string; readonly key: string },
+): Promise<string | undefined> {
+  const row = await db.first<{ version: string }>(
+    'select version from remote_version where codename = $1 and name = $2 and sort_key = $3 order by version limit 1',
+    [codename, name, key],
+  )
+  return row?.version
 }

@@ -117,7 +117,8 @@ async function viewsOf(
   const facts = await deps.clientFacts(raw)
   const codenames = all.map(({ codename }) => codename)
   const rows = await sumRegistries(deps.db, viewer, codenames)
-  const hidden = await countHidden(deps.db, viewer, codenames, deps.clock.now())
+  const proxies = all.filter(({ registry }) => registry?.kind === 'proxy')
+  const hidden = await countHidden(deps.db, viewer, proxies, deps.clock.now())
   const secrets = await listSecrets(deps.db, codenames)
   const sums = new Map(rows.map(row => [row.codename, row]))
   // a build that lost a format shows the others

@@ -23,6 +23,7 @@ import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import { createSecretBox, type SecretBox } from '../../lib/secret-box.ts'
 import { isOwned, ownersOf } from '../../registries/owned.ts'
 import { openSecret } from '../../registries/remote/secret.ts'
+import { visibleOf } from '../../registries/remote/remote.ts'
 import { registryHandlers, type RegistryRouteDeps } from './handlers.ts'
 import { proxyHandlers } from './proxy-handlers.ts'
 
@@ -151,6 +152,10 @@ test('what an upstream said counts no more where a proxy reads elsewhere; what c
   expect(total).toBe(0)
   const key = { codename: 'outside' as Codename, name: 'pad' }
   expect((await listRemote(stock.db, key, { format: 'npm' })).map(({ version }) => version)).toEqual(['1.0.0'])
+  // what the new one lists is judged before clients get it, whatever was said of the version before
+  await indexed(false)
+  const again = (await listRemote(stock.db, key, { format: 'npm' })).map(({ version, hidden }) => [version, hidden])
+  expect(again).toEqual([['1.0.0', null], ...['2.0.0', '3.0.0', '4.0.0'].map(version => [version, 'unjudged'])])
 })
 
 test('of images, too: tags keep what clients got by them, and a manifest is known again when it is seen again', async () => {
@@ -255,11 +260,16 @@ test('names of a hosted registry are kept when their last version is gone, and g
 
 async function known(): Promise<void> {
   await proxy()
+  await indexed()
+}
+
+/** What an upstream says of `pad`, judged unless it is not to be. */
+async function indexed(isJudged = true): Promise<void> {
   const key = { codename: 'outside' as Codename, name: 'pad' }
   const rows = ['1.0.0', '2.0.0', '3.0.0', '4.0.0'].map(version => ({
     version,
     arch: 'any',
-    sort_key: version,
+    sort_key: getFormat('npm').versionKey(version),
     facts: {},
   }))
   async function* chunks() {
@@ -268,12 +278,15 @@ async function known(): Promise<void> {
   const index = { about: {}, validators: {}, keys: rows.map(({ version }) => `${version}\tany`), chunks: chunks() }
   const now = stock.clock.now()
   await saveIndex(stock.db, key, { format: 'npm', now, revision: 'a', index })
-  const verdict = (version: string, hidden: 'malicious' | 'blocked' | 'young', ripe: number | null = null) => ({
-    ...{ version, arch: 'any', hidden, said: `It is ${hidden}.` },
+  const verdict = (version: string, hidden: 'malicious' | 'blocked' | 'young' | null, ripe: number | null = null) => ({
+    ...{ version, arch: 'any', hidden, said: hidden === null ? null : `It is ${hidden}.` },
     ripe_at: ripe === null ? null : new Date(now.getTime() + ripe),
   })
-  const verdicts = [verdict('2.0.0', 'blocked'), verdict('3.0.0', 'young', 60_000), verdict('4.0.0', 'malicious')]
-  await saveVerdicts(stock.db, key, { revision: 'a', mark: 'b', verdicts })
+  const verdicts = [
+    ...[verdict('1.0.0', null), verdict('2.0.0', 'blocked')],
+    ...[verdict('3.0.0', 'young', 60_000), verdict('4.0.0', 'malicious')],
+  ]
+  if (isJudged) await saveVerdicts(stock.db, key, { revision: 'a', mark: 'b', verdicts })
 }
 
 test('what a proxy hides is listed with the reason, and what is here by its state', async () => {
@@ -292,14 +305,14 @@ test('what a proxy hides is listed with the reason, and what is here by its stat
   expect(all).toMatchObject({
     total: 3,
     hidden: [
+      { version: '4.0.0', because: 'malicious', said: 'It is malicious.', waiver: null },
+      { version: '3.0.0', because: 'young', said: 'It is young.', ripe_at: expect.any(String), status: null },
       {
         version: '1.0.0',
         because: 'here',
         status: 'pending_review',
         said: expect.stringContaining('waits for review'),
       },
-      { version: '3.0.0', because: 'young', said: 'It is young.', ripe_at: expect.any(String), status: null },
-      { version: '4.0.0', because: 'malicious', said: 'It is malicious.' },
     ],
   })
   expect(await call('GET /registries/{name}/hidden', { params, query: { because: 'young', q: 'PAD' } })).toMatchObject({
@@ -310,6 +323,116 @@ test('what a proxy hides is listed with the reason, and what is here by its stat
     total: 1,
     asked: [{ package: 'pad', missing: false, versions: 4, said: null }],
   })
+})
+
+test('the list of what is hidden, and its number, say of each version what clients get', async () => {
+  await proxy()
+  await make('ours')
+  const now = stock.clock.now()
+  const key = { codename: 'outside' as Codename, name: 'pad' }
+  const hour = (n: number): Date => new Date(now.getTime() + n * 3_600_000)
+  const verdicts: readonly (readonly [string | null, Date | null])[] = [
+    [null, null],
+    ['malicious', null],
+    ['blocked', null],
+    ['review', null],
+    ['young', null],
+    ['young', hour(1)],
+    ['young', hour(-1)],
+    ['unjudged', null],
+  ]
+  let n = 0
+  for (const [hidden, ripeAt] of verdicts)
+    for (const state of [undefined, 'published', 'pending_review', 'quarantined', 'rejected'] as const)
+      for (const isListed of [true, false]) {
+        const version = `1.${n++}.0`
+        await stock.db.query(
+          `insert into remote_version (codename, name, version, arch, sort_key, seen_at, facts, is_listed, hidden, said, ripe_at)
+          values ('outside', 'pad', $1, 'any', $2, $3, '{}', $4, $5, 'so', $6)`,
+          [version, getFormat('npm').versionKey(version), now, isListed, hidden, ripeAt],
+        )
+        if (state !== undefined)
+          await stock.put({ format: 'npm', codename: 'outside', name: 'pad', version, arch: 'any', state })
+      }
+  // as a group or another registry of the name would have it
+  await stock.put({ format: 'npm', codename: 'ours', name: 'pad', version: '9.0.0', arch: 'any', state: 'quarantined' })
+  const rows = await listRemote(stock.db, key, { format: 'npm' })
+  const expected = rows.filter(row => visibleOf(row, now).is !== 'served').map(({ version }) => version)
+  const { total, hidden } = await call('GET /registries/{name}/hidden', {
+    params: { name: 'outside' },
+    query: { per_page: 100 },
+  })
+  expect(expected.length).toBeGreaterThan(20)
+  expect((hidden as { version: string }[]).map(({ version }) => version)).toEqual(expected.toReversed())
+  expect(total).toBe(expected.length)
+  expect(await call('GET /registries/{name}', { params: { name: 'outside' } })).toMatchObject({ hidden: total })
+  const { registries } = await call('GET /registries/')
+  expect(registries).toMatchObject([
+    { name: 'ours', hidden: 0 },
+    { name: 'outside', hidden: total },
+  ])
+  const page = { params: { name: 'outside' }, query: { per_page: 10, page: 2 } }
+  expect((await call('GET /registries/{name}/hidden', page)).hidden).toEqual((hidden as unknown[]).slice(10, 20))
+})
+
+test('what a waiver lets through is hidden no more until it ends; what it does not is listed with it', async () => {
+  await known()
+  const params = { name: 'outside' }
+  const waive = (version: string) =>
+    call('PUT /registries/{name}/packages/{package}/versions/{version}/waiver', {
+      params: { ...params, package: 'pad', version },
+      body: { reason: 'A fix.', expires_in_days: 2 },
+    })
+  const hidden = async () => (await call('GET /registries/{name}/hidden', { params })).hidden as { version: string }[]
+  await waive('3.0.0')
+  expect((await hidden()).map(({ version }) => version)).toEqual(['4.0.0', '2.0.0'])
+  await waive('2.0.0')
+  expect(await refusal(waive('4.0.0'))).toBe('waiver_of_malicious')
+  await stock.put({
+    format: 'npm',
+    codename: 'outside',
+    name: 'pad',
+    version: '2.0.0',
+    arch: 'any',
+    state: 'quarantined',
+  })
+  expect(await hidden()).toMatchObject([
+    { version: '4.0.0', waiver: null },
+    { version: '2.0.0', because: 'here', waiver: { reason: 'A fix.', by: 'ada', expires_at: expect.any(String) } },
+  ])
+  expect(await call('GET /registries/{name}', { params })).toMatchObject({ hidden: 2 })
+  stock.clock.set(new Date(stock.clock.now().getTime() + 3 * 86_400_000).toISOString())
+  expect(await hidden()).toMatchObject([{ version: '4.0.0' }, { version: '2.0.0', waiver: null }])
+  expect(await call('GET /registries/{name}/waivers', { params })).toMatchObject({
+    total: 2,
+    waivers: [{ expired: true }, { expired: true }],
+  })
+})
+
+test.each([
+  ['npm', 'pad', '1.0.0', '1.0.0', 'taken'],
+  ['npm', 'pad', '1.0.0', '9.9.9', 'taken'],
+  ['npm', 'pad', '1.0.0', 'v1.0.0', 'bad_registry version'],
+  ['npm', 'pad', '1.0.0', 'latest', 'bad_registry version'],
+  ['pypi', 'pad', '1.0rc1', '1.0RC1', 'bad_registry version'],
+  ['pypi', 'pad', '1.0', '1.0.0', 'bad_registry version'],
+  ['pypi', 'pad', '1.0', '1.1', 'taken'],
+  ['maven', 'com.x:pad', '1.0', '1.0.0', 'bad_registry version'],
+  ['maven', 'com.x:pad', '1.0', '1.0', 'taken'],
+  ['oci', 'app', `sha256:${'a'.repeat(64)}`, 'latest', 'bad_registry version'],
+  ['oci', 'app', `sha256:${'a'.repeat(64)}`, `sha256:${'b'.repeat(64)}`, 'taken'],
+])('in %s, where %s %s is known, a waiver of %s is %s', async (format, name, there, version, is) => {
+  await make('outside', { format, kind: 'proxy', upstream: { url: URL_OUTSIDE } })
+  await stock.db.query(
+    `insert into remote_version (codename, name, version, arch, sort_key, seen_at, facts, is_listed)
+    values ('outside', $1, $2, 'any', $3, now(), '{}', true)`,
+    [name, there, getFormat(format).versionKey(there)],
+  )
+  const given = call('PUT /registries/{name}/packages/{package}/versions/{version}/waiver', {
+    params: { name: 'outside', package: name, version },
+    body: { reason: 'A fix.', expires_in_days: 2 },
+  })
+  expect(await refusal(given)).toBe(is)
 })
 
 test('a waiver has a reason and an end, is on record, and is of proxies alone', async () => {
@@ -330,5 +453,9 @@ test('a waiver has a reason and an end, is on record, and is of proxies alone', 
   expect(await call('GET /registries/{name}/waivers', { params: { name: 'outside' } })).toMatchObject({ total: 1 })
   const back = 'DELETE /registries/{name}/packages/{package}/versions/{version}/waiver' as const
   await call(back, { params: at })
+  expect((await recorded()).slice(-2)).toEqual([
+    expect.stringMatching(/^Let through until \d{4}-\d\d-\d\d although it is hidden: The fix of CVE-1\.$/),
+    'No longer let through; what came in meanwhile stays as it is.',
+  ])
   expect(await refusal(call(back, { params: at }))).toBe('waiver_not_found')
 })

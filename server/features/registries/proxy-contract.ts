@@ -7,7 +7,10 @@ export interface HiddenVersion {
   readonly package: string
   readonly version: string
   readonly arch: string
-  /** `malicious`, `blocked` and `review` by the policy, `young`, or `here`: its package here waits or was refused. */
+  /**
+   * `malicious`; `blocked`, `review`: by the policy; `young`; `unjudged`: it was listed just now; `here`: its package
+   * waits here, or was refused.
+   */
   readonly because: string
   readonly said: string
   readonly published_at: string | null
@@ -16,6 +19,8 @@ export interface HiddenVersion {
   readonly ripe_at: string | null
   /** The state of its package here; null where its bytes never came. */
   readonly status: string | null
+  /** One that holds; what is malicious, or waits here for what an engine said, stays hidden all the same. */
+  readonly waiver: { readonly reason: string; readonly by: string; readonly expires_at: string } | null
 }
 
 /** A version that a person lets through. */
@@ -69,6 +74,7 @@ const Hidden = Type.Object({
   seen_at: Text,
   ripe_at: OrNull,
   status: OrNull,
+  waiver: Type.Union([Type.Object({ reason: Text, by: Text, expires_at: Text }), Type.Null()]),
 })
 const Waiver = Type.Object({
   package: Text,
@@ -103,12 +109,12 @@ export const proxies = contract({
   'GET /registries/{name}/hidden': {
     summary: 'Lists the versions of an upstream that clients do not get, and why.',
     details:
-      'As they were judged when their names were last asked for. Versions that the policy would hold come in when a client asks for their exact file, and wait for a review then.',
+      'Newest first, as they were judged when their names were last asked for, without those that a waiver lets through. Versions that the policy would hold come in when a client asks for their exact file, and wait for a review then.',
     access: 'any',
     params: Name,
     query: Type.Object({
       q: Search,
-      because: Type.Optional(listed<string>(['malicious', 'blocked', 'review', 'young', 'here'])),
+      because: Type.Optional(listed<string>(['malicious', 'blocked', 'review', 'young', 'unjudged', 'here'])),
       ...Page,
     }),
     reply: Type.Unsafe<PageOf & { readonly hidden: readonly HiddenVersion[] }>(
@@ -152,7 +158,7 @@ export const proxies = contract({
       { additionalProperties: false },
     ),
     reply: Type.Unsafe<WaiverView>(Waiver),
-    fails: [...FAILS, 'bad_registry'],
+    fails: [...FAILS, 'bad_registry', 'waiver_of_malicious'],
   },
   'DELETE /registries/{name}/packages/{package}/versions/{version}/waiver': {
     summary: 'Lets a version no longer through. What came in meanwhile stays.',

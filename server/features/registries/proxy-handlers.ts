@@ -9,6 +9,7 @@ import { getFormat } from '../../formats/index.ts'
 import { isoOrNull } from '../../lib/clock.ts'
 import type { RegistryRouteDeps } from './handlers.ts'
 import { needRegistry } from './needed.ts'
+import { readReason } from './reason.ts'
 import type { proxies, WaiverView } from './proxy-contract.ts'
 import { giveWaiver, listWaivers, takeWaiver, type Waiver } from './waivers.ts'
 
@@ -73,6 +74,14 @@ export const proxyHandlers: Handlers<typeof proxies, RegistryRouteDeps> = {
         seen_at: one.seen_at.toISOString(),
         ripe_at: isoOrNull(one.ripe_at),
         status: one.state,
+        waiver:
+          one.waiver === null
+            ? null
+            : {
+                reason: one.waiver.reason,
+                by: one.waiver.given_by,
+                expires_at: new Date(one.waiver.expires_at).toISOString(),
+              },
       })),
     }
   },
@@ -101,9 +110,11 @@ export const proxyHandlers: Handlers<typeof proxies, RegistryRouteDeps> = {
   ) => {
     const registry = needProxy(deps.repositories, viewer, params.name)
     needScope(who, registry.codename)
-    const reason = body.reason.trim()
-    if (reason === '') fail('bad_registry', { field: 'reason', why: 'it is empty' })
-    const of = { codename: registry.codename, name: nameIn(registry, params.package), version: params.version }
+    const reason = readReason(body.reason)
+    const of = {
+      ...{ codename: registry.codename, name: nameIn(registry, params.package), version: params.version },
+      format: getFormat(registry.format),
+    }
     const now = deps.clock.now()
     const given = await giveWaiver(deps, of, { reason, days: body.expires_in_days, now, by: byOf(who, raw) })
     return waiverView(given, now)

@@ -1,7 +1,9 @@
+import { findKnownVersion, findSpelling } from '../../catalog/queries/remote.ts'
 import { fail } from '../../core/errors.ts'
 import type { Codename } from '../../core/identity.ts'
-import type { Db, Queryable } from '../../db/db.ts'
+import type { Db, Queryable, Tx } from '../../db/db.ts'
 import type { By } from '../../files/definitions.ts'
+import type { Format } from '../../formats/format.ts'
 import { lockDistribution } from '../../db/distribution-lock.ts'
 import type { Audit } from '../../record/audit.ts'
 
@@ -43,12 +45,48 @@ export async function listWaivers(
   return { total: rows[0]?.total ?? 0, waivers: rows.map(({ total: _, ...one }) => one) }
 }
 
-/** Lets a version through for some days, and writes who did it and why. */
+/** Each format takes one of them. */
+const ARCHS = ['any', 'sdist', 'index']
+
+/** Why there is no such version in any registry of the format; undefined: there may be. */
+function complain({ id, ...format }: Format, { name, version }: WaiverOf): string | undefined {
+  const complaints = ARCHS.map(arch => format.complain({ format: id, name, version, arch }))
+  return complaints.includes(undefined) ? undefined : complaints[0]
+}
+
+/**
+ * Refuses a waiver that would let nothing through. A version that nobody asked for yet may have one.
+ * @throws waiver_of_malicious; bad_registry where the version is none, or is written in another way at the upstream
+ */
+async function refuseUseless(tx: Tx, of: WaiverOf, format: Format): Promise<void> {
+  const { name, version } = of
+  const found = await findKnownVersion(tx, of)
+  if (found?.is_malicious === true) fail('waiver_of_malicious', { name, version })
+  if (found !== undefined) return
+  const why = complain(format, of)
+  if (why !== undefined) fail('bad_registry', { field: 'version', why })
+  const other = await findSpelling(tx, { ...of, key: format.versionKey(version) })
+  if (other !== undefined) fail('bad_registry', { field: 'version', why: `it is written ${other} there` })
+}
+
+/** What a waiver says beside what it is about. */
+export interface WaiverGift {
+  readonly reason: string
+  readonly days: number
+  readonly now: Date
+  readonly by: By
+}
+
+/**
+ * Lets a version through for some days, and writes who did it and why.
+ * @throws waiver_of_malicious, bad_registry
+ */
 export async function giveWaiver(
   { db, audit }: WaiverDeps,
-  { codename, name, version }: WaiverOf,
-  { reason, days, now, by }: { readonly reason: string; readonly days: number; readonly now: Date; readonly by: By },
+  of: WaiverOf & { readonly format: Format },
+  { reason, days, now, by }: WaiverGift,
 ): Promise<Waiver> {
+  const { codename, name, version, format } = of
   const waiver = {
     name,
     version,
@@ -59,6 +97,7 @@ export async function giveWaiver(
   }
   await db.tx(async tx => {
     await lockDistribution(tx, codename)
+    await refuseUseless(tx, of, format)
     await tx.query(
       `insert into registry_waiver (codename, name, version, reason, given_by, given_at, expires_at)
       values ($1, $2, $3, $4, $5, $6, $7)

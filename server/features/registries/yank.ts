@@ -6,6 +6,7 @@ import type { Distribution } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
+import { readReason } from './reason.ts'
 
 export interface YankDeps {
   readonly db: Queryable
@@ -25,8 +26,6 @@ export interface YankWish {
 
 /** No version has more files than a build for each platform. */
 const MOST_FILES = 1_000
-// eslint-disable-next-line no-control-regex -- clients print the reason into a terminal
-const CONTROL = /[\u0000-\u001f\u007f]+/g
 
 /**
  * Marks every file of a version, or takes the mark away; each change has its audit line.
@@ -45,8 +44,7 @@ export async function setYank(
       field: 'version',
       why: `clients of ${rules?.label ?? format} know no yanked versions`,
     })
-  const said = reason?.replace(CONTROL, ' ').trim()
-  if (said === '') fail('bad_registry', { field: 'reason', why: 'it is empty' })
+  const said = reason === undefined ? undefined : readReason(reason)
   const files = await listShortVersions(db, viewer, { codename, format, names: [name], version, most: MOST_FILES })
   if (files.length === 0) fail('version_not_found', { name, version })
   for (const { arch } of files) {

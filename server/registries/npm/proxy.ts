@@ -92,18 +92,18 @@ function partsOf(
   rows: readonly RemoteRow[],
   asked: Pick<Asked, 'registry' | 'console' | 'address'> & { readonly now: Date },
 ): Parts {
-  const { name, mark, about } = known
+  const { name, mark } = known
   const { now } = asked
   const isShown = (row: RemoteRow): boolean => visibleOf(row, now).is === 'served'
   const shown = rows.filter(isShown)
   const moments = shown.map(row => momentOf(row).getTime())
-  const { modified } = about as unknown as Partial<RemoteNpmAbout>
   return {
     ...{ name, revision: revisionOf(mark) },
     tags: tagsOf(known, rows, now),
     pieces: shown.flatMap(row => pieceOf(row, { address: asked.address, name })),
-    created: new Date(moments.length === 0 ? known.checked_at : Math.min(...moments)),
-    modified: modified === undefined ? known.checked_at : new Date(modified),
+    // not what the upstream says: some say of each answer that it was changed just now
+    created: new Date(moments.length === 0 ? 0 : Math.min(...moments)),
+    modified: new Date(Math.max(0, ...moments)),
     withheld: rows
       .filter(row => !isShown(row))
       .map(row => ({ version: row.version, at: momentOf(row), why: () => whyNot(row, { ...asked, name }) })),

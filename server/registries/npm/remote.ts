@@ -11,8 +11,6 @@ import type { IndexAnswer, RemoteEntry, RemoteIndex, RemoteReader } from '../rem
 /** What is kept of a packument beside its versions. */
 export interface RemoteNpmAbout {
   readonly tags: Readonly<Record<string, string>>
-  /** ISO 8601, as the upstream says it. */
-  readonly modified?: string
   /** So many versions have a number or an address that clients cannot use, and are left out. */
   readonly leftOut: number
 }
@@ -122,13 +120,11 @@ function read(asked: IndexAnswer): RemoteIndex {
   const time = fieldsOf(packument['time'])
   const versions = Object.entries(fieldsOf(packument['versions']))
   const entries = versions.flatMap(([key, said]) => entryOf(key, said, { asked, time }) ?? [])
-  const modified = dateOf(time['modified'] ?? packument['modified'])
   const tags = Object.entries(fieldsOf(packument['dist-tags'])).filter(
     (pair): pair is [string, string] => typeof pair[1] === 'string',
   )
   const about: RemoteNpmAbout = {
     tags: Object.fromEntries(tags),
-    ...(modified === undefined ? {} : { modified }),
     leftOut: versions.length - entries.length,
   }
   return { about: { ...about }, entries }

@@ -44,11 +44,8 @@ test('the mark of a name is another one where the upstream says something else, 
   list('b', '1.0.0')
   const first = await find('b')
   wait(5 * MINUTE)
-  list('b', '1.0.0')
-  listNpm(it.upstream, 'b', {
-    versions: [{ version: '1.0.0' }],
-    more: { readme: 'other bytes, and nothing that is kept' },
-  })
+  const time = { '1.0.0': '2020-01-01T00:00:00.000Z', 'modified': it.stock.clock.now().toISOString() }
+  listNpm(it.upstream, 'b', { versions: [{ version: '1.0.0' }], more: { readme: 'other', time } })
   expect((await find('b'))?.mark).toBe(first?.mark)
   wait(5 * MINUTE)
   listNpm(it.upstream, 'b', { versions: [{ version: '1.0.0', said: { deprecated: 'old' } }] })

@@ -18,7 +18,12 @@ import type { Distribution } from '../../core/repository.ts'
 import { maySee, type Viewer } from '../../core/viewer.ts'
 import { definitionsInTurn, type By } from '../../files/definitions.ts'
 import type { Format } from '../../formats/format.ts'
-import { registryFacts, type RegistryClient } from '../../formats/registry-client.ts'
+import {
+  registryFacts,
+  type RegistryClient,
+  type RegistryFacts,
+  type RegistrySetup,
+} from '../../formats/registry-client.ts'
 import { needOwn } from '../../registries/admit.ts'
 import { createAddressRule } from '../../outbound/addresses.ts'
 import { listSecrets, remove, save, type ChangeDeps } from './changes.ts'
@@ -75,6 +80,12 @@ interface Counted {
   readonly hidden: number
   readonly hasSecret: boolean
   readonly viewer: Viewer
+}
+
+/** The lines for each client; nothing is published into a proxy or a group. */
+function setupsOf(client: RegistryClient, one: Distribution, facts: RegistryFacts): readonly RegistrySetup[] {
+  const all = client.setups(one, facts)
+  return (one.registry?.kind ?? 'hosted') === 'hosted' ? all : all.map(({ publish: _, ...rest }) => rest)
 }
 
 function viewOf(
@@ -187,7 +198,7 @@ export const registryHandlers: Handlers<typeof registries, RegistryRouteDeps> = 
       format: one.format,
       url: facts.address,
       token_place: TOKEN_PLACE,
-      clients: client.setups(one, facts),
+      clients: setupsOf(client, one, facts),
     }
   },
   'GET /registries/{name}/packages': async ({ db, repositories }, { params, query, viewer }) => {

@@ -459,3 +459,13 @@ test('a waiver has a reason and an end, is on record, and is of proxies alone', 
   ])
   expect(await refusal(call(back, { params: at }))).toBe('waiver_not_found')
 })
+
+test('the lines for clients of a proxy publish nothing', async () => {
+  await make('ours')
+  await proxy()
+  const lines = async (name: string) => {
+    const { clients } = await call('GET /registries/{name}/setup', { params: { name } })
+    return (clients as { publish?: string }[]).filter(({ publish }) => publish !== undefined).length
+  }
+  expect([(await lines('ours')) > 0, await lines('outside')]).toEqual([true, 0])
+})

@@ -205,7 +205,7 @@ describe.skipIf(npm === '')('npm (needs npm)', () => {
     const sender = await homeFor('outside', token)
     const refused = await sender.run(npm, ['publish'], await sender.project(files))
     expect(refused.code).not.toBe(0)
-    expect(refused.all).toMatch(/E409[\s\S]*outside is a proxy/)
+    expect(refused.all).toMatch(/E405[\s\S]*outside is a proxy/)
   })
 })
 

@@ -11,6 +11,8 @@ import { MAX_POM_BYTES, readPom } from '../../formats/maven/pom.ts'
 import { versionKey } from '../../formats/maven/version.ts'
 import { inLanes } from '../../lib/in-lanes.ts'
 import { Malformed, printBytes } from '../../lib/limited.ts'
+import { actorOf } from '../admit.ts'
+import { readSmall } from '../body.ts'
 import { asciiLine, whyHidden } from '../held.ts'
 import type { ProtocolDeps } from '../protocol-deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
@@ -39,6 +41,12 @@ const sha1Of = (bytes: Buffer): string => createHash('sha1').update(bytes).diges
 const asText = (bytes: Buffer): string => bytes.toString('latin1')
 const asBytes = (document: string): Buffer => Buffer.from(document, 'latin1')
 
+const noSnapshots: RegistryAnswer = refuse({
+  status: 404,
+  code: 'maven_no_version',
+  detail: 'Snapshots are not read through from other repositories.',
+})
+
 /** What a registry that reads through to another repository answers. */
 export function createMavenProxy({
   db,
@@ -57,15 +65,9 @@ export function createMavenProxy({
       answer.discard()
       return answer.status === 404 || answer.status === 410 ? undefined : refuseIt(`it answered ${answer.status}`)
     }
-    const chunks: Buffer[] = []
-    let size = 0
-    for await (const chunk of answer.body) {
-      size += chunk.length
-      if (size > most) refuseIt(`it has more than ${printBytes(most)}`)
-      chunks.push(chunk)
-    }
+    const bytes = (await readSmall(answer.body, most)) ?? refuseIt(`it has more than ${printBytes(most)}`)
     const at = new Date(answer.headers['last-modified'] ?? Number.NaN)
-    return { bytes: Buffer.concat(chunks), at: Number.isNaN(at.getTime()) ? undefined : at }
+    return { bytes, at: Number.isNaN(at.getTime()) ? undefined : at }
   }
 
   /** The digest that the upstream names of a file, where it does. */
@@ -149,7 +151,10 @@ export function createMavenProxy({
     else
       await inLanes(LANES, undated, async ({ version }) => {
         const pom = await fetchPom(registry, { name: known.name, version }, signal)
-        if (pom?.at !== undefined) dates.set(version, pom.at)
+        if (pom === undefined) return
+        // clients ask for many of them next
+        await saveDocument(db, key, { version, arch: 'any', document: asText(pom.bytes) })
+        if (pom.at !== undefined) dates.set(version, pom.at)
       })
     if (dates.size === 0) return false
     await saveDates(db, key, { dates, revision: randomUUID() })
@@ -188,8 +193,7 @@ export function createMavenProxy({
     }
     const wanted = isPart ? place.filename : fileName(artifact, version, { classifier: '', extension: main })
     const files: [RemoteFile, ...RemoteFile[]] = !isPart && main === 'pom' ? [beside] : [await fileAt(wanted), beside]
-    const actor = { name: caller.who?.name ?? 'anonymous', ip: caller.ip }
-    return remote.bring(registry, { ref, files }, { actor, patienceMs: PATIENCE_MS })
+    return remote.bring(registry, { ref, files }, { actor: actorOf(caller), patienceMs: PATIENCE_MS })
   }
 
   const documentAnswer = (bytes: Buffer, { extension, checksum }: FilePlace): RegistryAnswer =>
@@ -208,12 +212,7 @@ export function createMavenProxy({
     async file(request: RegistryRequest, place: FilePlace): Promise<RegistryAnswer> {
       const { registry, console } = request
       const name = nameOf(place)
-      if (isSnapshot(request.segments.at(-2) ?? ''))
-        return refuse({
-          status: 404,
-          code: 'maven_no_version',
-          detail: 'Snapshots are not read through from other repositories.',
-        })
+      if (isSnapshot(request.segments.at(-2) ?? '')) return noSnapshots
       const known = await remote.find(registry, name)
       let row = await rowOf(request, name, place.version)
       if (row === undefined) return notHere(request)
@@ -253,12 +252,7 @@ export function createMavenProxy({
       const { registry } = request
       const name = nameAt(place)
       const folder = place.folder.at(-1) ?? ''
-      if (isSnapshot(folder))
-        return refuse({
-          status: 404,
-          code: 'maven_no_version',
-          detail: 'Snapshots are not read through from other repositories.',
-        })
+      if (isSnapshot(folder)) return noSnapshots
       // it may be the list of a group: one that is reserved as a whole is not named outside either
       await remote.needForeign(registry, groupName(place))
       let known = await remote.find(registry, name)

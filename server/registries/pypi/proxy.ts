@@ -77,9 +77,9 @@ export function createPypiProxy({
   catalog,
   clock,
 }: Pick<ProtocolDeps, 'db' | 'remote' | 'catalog' | 'clock'>) {
-  async function shown(request: RegistryRequest, name: string): Promise<readonly Shown[] | undefined> {
-    const known = await remote.find(request.registry, name)
-    return known === undefined ? undefined : shownOf(await remote.rows(request.registry, name), clock.now())
+  async function look({ registry }: RegistryRequest, name: string) {
+    const known = await remote.find(registry, name)
+    return known && { known, files: shownOf(await remote.rows(registry, name), clock.now()) }
   }
 
   /** The bytes of a file: from here, or brought in now. */
@@ -135,10 +135,8 @@ export function createPypiProxy({
   return {
     /** Undefined where the upstream has no such project, or it belongs to the house. */
     async project(request: RegistryRequest, name: string): Promise<ProxiedProject | undefined> {
-      const known = await remote.find(request.registry, name)
-      if (known === undefined) return undefined
-      const files = shownOf(await remote.rows(request.registry, name), clock.now())
-      return { name, known, files: files.map(one => simpleFileOf(one, request, name)) }
+      const found = await look(request, name)
+      return found && { ...found, name, files: found.files.map(one => simpleFileOf(one, request, name)) }
     },
 
     /** The projects that somebody asked for here. */
@@ -154,7 +152,7 @@ export function createPypiProxy({
       name: string,
       { filename, segment }: { readonly filename: string; readonly segment: string },
     ): Promise<RegistryAnswer | Manifest> {
-      const one = (await shown(request, name))?.find(({ row }) => row.file.filename === filename)
+      const one = (await look(request, name))?.files.find(({ row }) => row.file.filename === filename)
       if (one === undefined)
         return plain(
           404,

@@ -1,20 +1,13 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { clientMetadata } from '../support/maven-registry.ts'
 import { buildLibrary, buildPom } from '../support/packages-maven.ts'
-import { startRegistryUpstream, type RegistryUpstream } from '../support/registry-upstream.ts'
+import { startRegistryHouse } from '../support/registry-house.ts'
+import type { RegistryUpstream } from '../support/registry-upstream.ts'
 
-let upstream: RegistryUpstream
-let second: RegistryUpstream
-let daemon: Daemon
-let token: string
+const house = await startRegistryHouse('maven')
+const { daemon, token, upstream, second, must, make, left } = house
 
-async function must(method: string, path: string, body: object): Promise<void> {
-  const { status, text } = await daemon.call(method, path, { token, body })
-  expect(status, text).toBeLessThan(300)
-}
-const make = (name: string, more: object = {}) => must('POST', '/registries/', { name, format: 'maven', ...more })
 async function ask(path: string, { method = 'GET', body, as }: { method?: string; body?: Buffer; as?: string } = {}) {
   const response = await fetch(`${daemon.url}/maven/${path}`, {
     method,
@@ -59,21 +52,7 @@ const plugins = (...all: readonly (readonly [prefix: string, artifact: string])[
 const inList = (tag: string, { status, text }: { status: number; text: string }): readonly string[] | number =>
   status === 200 ? [...text.matchAll(new RegExp(`<${tag}>([^<]+)</${tag}>`, 'g'))].map(([, one = '']) => one) : status
 
-function left(): readonly string[] {
-  const paths = [...upstream.asked(), ...second.asked()]
-  upstream.forget()
-  second.forget()
-  return paths
-}
-
 beforeAll(async () => {
-  ;[upstream, second] = await Promise.all([startRegistryUpstream(), startRegistryUpstream()])
-  daemon = await startDaemon()
-  token = await daemon.setupAdmin()
-  await must('PATCH', '/settings/', {
-    notifications: { allow_private_hosts: '127.0.0.1' },
-    validation: { on_scanner_unavailable: 'warn', clamav_scan: false },
-  })
   await make('ours', { reserved: ['org.house.*'] })
   await make('hush')
   await make('outside', { kind: 'proxy', upstream: { url: upstream.url } })
@@ -81,11 +60,7 @@ beforeAll(async () => {
   await make('every', { kind: 'group', members: ['outside', 'second', 'hush', 'ours'] })
   await must('PUT', '/access/distributions/hush', { private: true, roles: ['admin'] })
 })
-afterAll(async () => {
-  await daemon.close()
-  await upstream.close()
-  await second.close()
-})
+afterAll(() => house.close())
 
 describe('a name of the house', () => {
   test('has no versions but its own, in its list and by their files', async () => {

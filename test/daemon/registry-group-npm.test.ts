@@ -1,23 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { decideVersion } from '../support/defined-registries.ts'
 import { listNpm } from '../support/npm-upstream.ts'
 import { buildNpm } from '../support/packages-npm.ts'
-import { startRegistryUpstream, type RegistryUpstream } from '../support/registry-upstream.ts'
+import { startRegistryHouse } from '../support/registry-house.ts'
 import { osvRecord, osvZip } from '../support/zip.ts'
 
-let upstream: RegistryUpstream
-let second: RegistryUpstream
-let daemon: Daemon
-let token: string
+const house = await startRegistryHouse('npm')
+const { daemon, token, upstream, second, must, make, left } = house
 
 const call = (method: string, path: string, body?: object) =>
   daemon.call(method, path, { token, ...(body === undefined ? {} : { body }) })
-async function must(method: string, path: string, body?: object): Promise<void> {
-  const { status, text } = await call(method, path, body)
-  expect(status, text).toBeLessThan(300)
-}
-const make = (name: string, more: object = {}) => must('POST', '/registries/', { name, format: 'npm', ...more })
 
 interface Got {
   readonly status: number
@@ -39,13 +31,6 @@ const versionsOf = ({ status, text }: Got): readonly string[] | number =>
   status === 200 ? Object.keys((JSON.parse(text) as { versions: object }).versions) : status
 const versions = async (path: string, as?: string) => versionsOf(await ask(path, as === undefined ? {} : { as }))
 
-/** What left the house since the last look. */
-function left(): readonly string[] {
-  const paths = [...upstream.asked(), ...second.asked()]
-  upstream.forget()
-  second.forget()
-  return paths
-}
 async function publish(registry: string, name: string, version: string, more: object = {}): Promise<void> {
   const bytes = buildNpm({ name, version, ...more })
   const answer = await daemon.upload(bytes, { token, distribution: registry, filename: `x-${version}.tgz` })
@@ -53,13 +38,6 @@ async function publish(registry: string, name: string, version: string, more: ob
 }
 
 beforeAll(async () => {
-  ;[upstream, second] = await Promise.all([startRegistryUpstream(), startRegistryUpstream()])
-  daemon = await startDaemon()
-  token = await daemon.setupAdmin()
-  await must('PATCH', '/settings/', {
-    notifications: { allow_private_hosts: '127.0.0.1' },
-    validation: { on_scanner_unavailable: 'warn', clamav_scan: false },
-  })
   await make('ours', { reserved: ['@house/*'] })
   await make('later')
   await make('hush')
@@ -72,11 +50,7 @@ beforeAll(async () => {
   })
   await must('PUT', '/access/distributions/hush', { private: true, roles: ['admin'] })
 })
-afterAll(async () => {
-  await daemon.close()
-  await upstream.close()
-  await second.close()
-})
+afterAll(() => house.close())
 
 describe('a name of the house', () => {
   test('is its first owner’s alone, whatever a later member or the world has of it', async () => {

@@ -1,20 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildImage, layerOf, sha256 } from '../support/oci-images.ts'
 import { createOciClient } from '../support/oci-registry.ts'
 import { putImage } from '../support/oci-upstream.ts'
-import { startRegistryUpstream, type RegistryUpstream } from '../support/registry-upstream.ts'
+import { startRegistryHouse } from '../support/registry-house.ts'
 
-let upstream: RegistryUpstream
-let second: RegistryUpstream
-let daemon: Daemon
-let admin: string
+const house = await startRegistryHouse('oci')
+const { daemon, token: admin, upstream, second, must, make, left } = house
 
-async function must(method: string, path: string, body: object): Promise<void> {
-  const { status, text } = await daemon.call(method, path, { token: admin, body })
-  expect(status, text).toBeLessThan(300)
-}
-const make = (name: string, more: object = {}) => must('POST', '/registries/', { name, format: 'oci', ...more })
 const at = (path: string, auth = '') => createOciClient(daemon.url, path, auth)
 const asAdmin = (path: string) => at(path, `Bearer ${admin}`)
 const imageOf = (text: string) => buildImage({ layers: [layerOf({ name: 'etc/said', body: text })], comment: text })
@@ -26,21 +18,7 @@ async function exchange(scope: string, auth?: string): Promise<string> {
   expect(status).toBe(200)
   return `Bearer ${json<{ token: string }>().token}`
 }
-function left(): readonly string[] {
-  const paths = [...upstream.asked(), ...second.asked()]
-  upstream.forget()
-  second.forget()
-  return paths
-}
-
 beforeAll(async () => {
-  ;[upstream, second] = await Promise.all([startRegistryUpstream(), startRegistryUpstream()])
-  daemon = await startDaemon()
-  admin = await daemon.setupAdmin()
-  await must('PATCH', '/settings/', {
-    notifications: { allow_private_hosts: '127.0.0.1' },
-    validation: { on_scanner_unavailable: 'warn', clamav_scan: false },
-  })
   await make('ours', { reserved: ['house/*'] })
   await make('hush')
   await make('hub', { kind: 'proxy', upstream: { url: upstream.url } })
@@ -48,11 +26,7 @@ beforeAll(async () => {
   await make('every', { kind: 'group', members: ['hub', 'second', 'hush', 'ours'] })
   await must('PUT', '/access/distributions/hush', { private: true, roles: ['admin'] })
 })
-afterAll(async () => {
-  await daemon.close()
-  await upstream.close()
-  await second.close()
-})
+afterAll(() => house.close())
 
 describe('a name of the house', () => {
   const own = imageOf('ours')

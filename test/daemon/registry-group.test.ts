@@ -1,24 +1,18 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { decideVersion } from '../support/defined-registries.ts'
 import { buildWheel, wheelName, type PythonSpec } from '../support/packages-pypi.ts'
 import { createPython, noPip, type PythonClient } from '../support/python.ts'
-import { startRegistryUpstream, type RegistryUpstream } from '../support/registry-upstream.ts'
+import { startRegistryHouse } from '../support/registry-house.ts'
+import type { RegistryUpstream } from '../support/registry-upstream.ts'
 
 const JSON_TYPE = 'application/vnd.pypi.simple.v1+json'
 
-let upstream: RegistryUpstream
-let second: RegistryUpstream
-let daemon: Daemon
-let token: string
+const house = await startRegistryHouse('pypi')
+const { daemon, token, upstream, second, must, make, left } = house
 
 const ask = (method: string, path: string, body?: object) =>
   daemon.call(method, path, { token, ...(body === undefined ? {} : { body }) })
-async function make(name: string, more: object): Promise<void> {
-  const made = await ask('POST', '/registries/', { name, format: 'pypi', ...more })
-  expect(made.status, made.text).toBe(201)
-}
 /** What the upstream of somebody else has of a name, also of one of ours. */
 function outside(project: string, version: string, at: RegistryUpstream = upstream): void {
   const spec = { name: project, version }
@@ -44,23 +38,7 @@ async function page(registry: string, name: string): Promise<Page> {
   const files = response.status === 200 ? (JSON.parse(text) as { files: { filename: string }[] }).files : []
   return { status: response.status, reason: response.statusText, text, files: files.map(({ filename }) => filename) }
 }
-/** What left the house since the last look. */
-function left(): readonly string[] {
-  const paths = [...upstream.asked(), ...second.asked()]
-  upstream.forget()
-  second.forget()
-  return paths
-}
-
 beforeAll(async () => {
-  ;[upstream, second] = await Promise.all([startRegistryUpstream(), startRegistryUpstream()])
-  daemon = await startDaemon()
-  token = await daemon.setupAdmin()
-  const set = await ask('PATCH', '/settings/', {
-    notifications: { allow_private_hosts: '127.0.0.1' },
-    validation: { on_scanner_unavailable: 'warn', clamav_scan: false },
-  })
-  expect(set.status, set.text).toBe(200)
   await make('ours', { reserved: ['house-*'] })
   await make('secret', {})
   await make('elsewhere', {})
@@ -68,13 +46,9 @@ beforeAll(async () => {
   await make('second', { kind: 'proxy', upstream: { url: `${second.url}/simple` } })
   // the proxies come first: an owned name is its owner's all the same
   await make('every', { kind: 'group', members: ['outside', 'second', 'secret', 'ours'] })
-  await ask('PUT', '/access/distributions/secret', { private: true, roles: ['maintainer'] })
+  await must('PUT', '/access/distributions/secret', { private: true, roles: ['maintainer'] })
 })
-afterAll(async () => {
-  await daemon.close()
-  await upstream.close()
-  await second.close()
-})
+afterAll(() => house.close())
 
 describe('a name of the house is never looked up outside', () => {
   beforeAll(async () => {

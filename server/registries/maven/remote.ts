@@ -56,7 +56,7 @@ function read({ name, bytes }: IndexAnswer): RemoteIndex {
     ...(plugins.length === 0 ? {} : { plugins }),
   }
   return {
-    about: { ...about },
+    about: () => ({ ...about }),
     entries: versions.filter(isTaken).map((version): RemoteEntry => ({ version, arch: 'any', facts: {} })),
   }
 }

@@ -16,7 +16,8 @@ const version = (number: string, more: object = {}): object => ({
 function read(packument: object, { name = 'n', url = 'https://far.example/n' } = {}) {
   const bytes = Buffer.from(JSON.stringify({ name: 'n', ...packument }))
   const { about, entries } = npmReader.read({ name, url, type: 'application/json', bytes })
-  return { about: about as unknown as RemoteNpmAbout, entries: [...entries] }
+  const all = [...entries]
+  return { about: about() as unknown as RemoteNpmAbout, entries: all }
 }
 const one = (said: object, url?: string) =>
   read({ versions: { '1.0.0': version('1.0.0', said) } }, url === undefined ? {} : { url }).entries[0]

@@ -4,7 +4,7 @@ import { plainText } from '../../formats/npm/package-json.ts'
 import { cleanVersion } from '../../formats/npm/version.ts'
 import type { RemoteFile } from '../../core/remote-file.ts'
 import { fieldsOf, isFields, type Fields } from '../../lib/fields.ts'
-import { parseJsonObject } from '../../lib/json-file.ts'
+import { membersOf, parseJson } from '../../lib/json-file.ts'
 import { malformed, quote } from '../../lib/limited.ts'
 import type { IndexAnswer, RemoteEntry, RemoteIndex, RemoteReader } from '../remote/reader.ts'
 
@@ -90,15 +90,14 @@ function factsOf(said: Fields): RemoteNpmFacts {
 function entryOf(
   key: string,
   said: unknown,
-  { asked, time }: { readonly asked: IndexAnswer; readonly time: Fields },
+  { name, url: asked, time }: Pick<IndexAnswer, 'name' | 'url'> & { readonly time: Fields },
 ): RemoteEntry | undefined {
   if (!isFields(said)) return undefined
-  const { name } = asked
   const inside = said['version']
   const isAnother = said['name'] !== name || typeof inside !== 'string' || cleanVersion(inside) !== key
   if (isAnother || complain({ format: 'npm', name, version: key, arch: 'any' }) !== undefined) return undefined
   const dist = fieldsOf(said['dist'])
-  const url = addressOf(dist['tarball'], asked.url)
+  const url = addressOf(dist['tarball'], asked)
   if (url === undefined) return undefined
   const documents = documentsFrom(said, { name, version: key })
   const at = dateOf(Object.hasOwn(time, key) ? time[key] : undefined)
@@ -113,21 +112,31 @@ function entryOf(
   }
 }
 
-function read(asked: IndexAnswer): RemoteIndex {
-  const packument = parseJsonObject(asked.bytes.toString('utf8'))
-  if (packument['name'] !== asked.name)
-    malformed(`it is about ${quote(String(packument['name']))}, and ${quote(asked.name)} was asked for`)
-  const time = fieldsOf(packument['time'])
-  const versions = Object.entries(fieldsOf(packument['versions']))
-  const entries = versions.flatMap(([key, said]) => entryOf(key, said, { asked, time }) ?? [])
-  const tags = Object.entries(fieldsOf(packument['dist-tags'])).filter(
+/** A part of the packument, or nothing where it has none. */
+const partOf = (text: string | undefined): Fields => fieldsOf(text === undefined ? undefined : parseJson(text))
+
+function read({ name, url, bytes }: IndexAnswer): RemoteIndex {
+  // of the largest packuments the versions alone have 20 MB: they are parsed one by one
+  const parts = new Map(membersOf(bytes.toString('utf8')))
+  const said = parts.get('name')
+  const about = said === undefined ? undefined : parseJson(said)
+  if (about !== name) malformed(`it is about ${quote(String(about))}, and ${quote(name)} was asked for`)
+  const time = partOf(parts.get('time'))
+  const tags = Object.entries(partOf(parts.get('dist-tags'))).filter(
     (pair): pair is [string, string] => typeof pair[1] === 'string',
   )
-  const about: RemoteNpmAbout = {
-    tags: Object.fromEntries(tags),
-    leftOut: versions.length - entries.length,
+  let leftOut = 0
+  function* entries(): Generator<RemoteEntry> {
+    for (const [key, text] of membersOf(parts.get('versions') ?? '{}')) {
+      const entry = entryOf(key, parseJson(text), { name, url, time })
+      if (entry === undefined) leftOut++
+      else yield entry
+    }
   }
-  return { about: { ...about }, entries }
+  return {
+    entries: entries(),
+    about: () => ({ tags: Object.fromEntries(tags), leftOut }) satisfies RemoteNpmAbout,
+  }
 }
 
 /** Reads the packuments of an upstream. The full ones: only they have the times of versions. */

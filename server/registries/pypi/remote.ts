@@ -158,7 +158,7 @@ function read({ name, url, type, bytes }: IndexAnswer): RemoteIndex {
   if (!isJson && !isSimplePage(text, name)) malformed('it is a web page and no list of files')
   const lines = isJson ? linesOfJson(text) : linesOfHtml(text)
   return {
-    about: {},
+    about: () => ({}),
     entries: (function* () {
       for (const line of lines) {
         const entry = entryOf(line, { name, url })

@@ -88,7 +88,7 @@ export async function readIndexFile(question: IndexQuestion): Promise<IndexRead>
       if (size >= CHUNK) await write()
     }
     await write()
-    return { about: JSON.parse(printClean(about)) as Fields, keys: [...keys] }
+    return { about: JSON.parse(printClean(about())) as Fields, keys: [...keys] }
   } catch (error) {
     if (error instanceof Malformed) return { why: error.why }
     throw error

@@ -19,9 +19,10 @@ export interface RemoteEntry {
 
 /** What an upstream says of a name. */
 export interface RemoteIndex {
-  /** What is about the name and no version of it, such as tags. JSON. */
-  readonly about: Readonly<Record<string, unknown>>
+  /** Made while it is read: of a large index memory holds one at a time. @throws Malformed as `read` */
   readonly entries: Iterable<RemoteEntry>
+  /** What is about the name and no version of it, such as tags, once the entries were read. JSON. */
+  about(): Readonly<Record<string, unknown>>
 }
 
 /** An index that came, and what was asked. */

@@ -1,5 +1,6 @@
 import type { Part } from '../core/feature.ts'
 import { createGroups, type Groups } from './group/groups.ts'
+import { createKeptDocuments } from './kept-documents.ts'
 import { createMaven } from './maven/index.ts'
 import { createNpm } from './npm/index.ts'
 import type { OciDeps } from './oci/deps.ts'
@@ -18,12 +19,13 @@ const PROTOCOLS: readonly ((deps: OciDeps & ProtocolDeps) => RegistryProtocol)[]
 ]
 
 /** The protocols by which clients read and publish, over one catalogue, and what is done by the clock. */
-export function composeRegistries(deps: RemoteDeps & Omit<OciDeps, 'remote'>): Part & {
+export function composeRegistries(deps: RemoteDeps & Omit<OciDeps, 'remote' | 'kept'>): Part & {
   readonly protocols: readonly RegistryProtocol[]
   readonly groups: Groups
 } {
   const remote = createRemote(deps)
-  const protocols = PROTOCOLS.map(create => create({ ...deps, remote }))
+  const kept = createKeptDocuments(deps)
+  const protocols = PROTOCOLS.map(create => create({ ...deps, remote, kept }))
   const jobs = protocols.flatMap(protocol => protocol.jobs ?? [])
   return { protocols, groups: createGroups(deps), jobs, stop: () => remote.close() }
 }

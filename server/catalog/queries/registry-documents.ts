@@ -87,8 +87,8 @@ export async function readDocumentMark(
   const { values, add } = params(format, codename, name)
   const row = await db.repeat<{ versions: string | null; tags: string | null }>(
     `
-    select (select md5(string_agg(version || ' ' || state || ' ' || extract(epoch from changed_at)
-          || case when state = 'published' then '' else md5(manifest::text) end, ',' order by sort_key, version collate "C"))
+    select (select md5(string_agg(version || ' ' || arch || ' ' || state || ' ' || extract(epoch from changed_at)
+          || case when state = 'published' then '' else md5(manifest::text) end, ',' order by sort_key, version collate "C", arch))
         from package where ${OF} and ${seenBy(viewer, add, 'codename')}) as versions,
       (select md5(string_agg(tag || ' ' || version || ' ' || extract(epoch from set_at), ',' order by tag))
         from tag where ${OF}) as tags`,

@@ -97,7 +97,11 @@ export function listRemote(
     format,
     form = 'none',
     version,
-  }: { readonly format: FormatId; readonly form?: DocumentForm; readonly version?: string },
+  }: {
+    readonly format: FormatId
+    readonly form?: DocumentForm
+    readonly version?: string | readonly string[]
+  },
 ): Promise<RemoteRow[]> {
   const document = form === 'none' ? 'null' : `r.${form}_document`
   return db.repeat<RemoteRow>(
@@ -105,8 +109,8 @@ export function listRemote(
     from remote_version r left join package p
       on p.format = $3 and p.codename = r.codename and p.name = r.name and p.version = r.version and p.arch = r.arch
     where r.codename = $1 and r.name = $2 and (r.is_listed or p.state is not null)
-      and ($4::text is null or r.version = $4) order by r.sort_key, r.version collate "C", r.arch`,
-    [codename, name, format, version ?? null],
+      and ($4::text[] is null or r.version = any($4)) order by r.sort_key, r.version collate "C", r.arch`,
+    [codename, name, format, version === undefined ? null : [version].flat()],
   )
 }
 

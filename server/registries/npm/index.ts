@@ -8,7 +8,6 @@ import { attestations } from './attestations.ts'
 import { refused } from './answers.ts'
 import { bulk, quick } from './audit.ts'
 import { announceUnpublish, changeTag, deprecate, unpublish } from './changes.ts'
-import { createKeptDocuments } from './join.ts'
 import { createPackuments, type Documents, type NpmDeps } from './packument.ts'
 import { createRemoteDocuments, hasRemoteName, remoteTarball } from './proxy.ts'
 import { publish } from './publish.ts'
@@ -130,11 +129,10 @@ async function atName(deps: Deps, request: RegistryRequest): Promise<RegistryAns
 
 /** What npm, pnpm, yarn and bun speak. Source: npm/registry, docs/REGISTRY-API.md; the clients themselves */
 export function createNpm(base: ProtocolDeps): RegistryProtocol {
-  const kept = createKeptDocuments(base)
   const deps: Deps = {
     ...base,
-    packuments: createPackuments({ db: base.db, kept }),
-    remoteDocuments: createRemoteDocuments({ ...base, kept }),
+    packuments: createPackuments(base),
+    remoteDocuments: createRemoteDocuments(base),
   }
   return {
     format: 'npm',

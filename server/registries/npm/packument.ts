@@ -9,22 +9,14 @@ import {
 import { readTags } from '../../catalog/queries/tags.ts'
 import type { PackageName } from '../../core/identity.ts'
 import type { Viewer } from '../../core/viewer.ts'
-import type { Queryable } from '../../db/db.ts'
 import { tarballName } from '../../formats/npm/name.ts'
 import { whyHeld, type Held } from '../held.ts'
 import type { ProtocolDeps } from '../protocol-deps.ts'
 import type { RegistryRequest } from '../protocol.ts'
-import {
-  printDocument,
-  printPiece,
-  type Form,
-  type Joined,
-  type KeptDocuments,
-  type Parts,
-  type Piece,
-} from './join.ts'
+import type { Joined } from '../kept-documents.ts'
+import { printDocument, printPiece, type Form, type Parts, type Piece } from './join.ts'
 import { packageOf } from '../refs.ts'
-import { tagsOf } from './tags.ts'
+import { LATEST, tagsOf } from './tags.ts'
 
 /** Who asks and by which address; the document has both addresses in it. */
 export type Asked = Pick<RegistryRequest, 'registry' | 'address' | 'console' | 'caller'>
@@ -70,7 +62,7 @@ const hasDocument = (row: DocumentRow): row is Served => row.document !== null
 const PROVENANCE = { predicateType: 'https://slsa.dev/provenance/v1' } as const
 
 function pieceOf(row: Served, { address, name }: { readonly address: string; readonly name: string }): Piece {
-  const { version, deprecated, beside, document, created_at: at } = row
+  const { version, deprecated, beside, document } = row
   const hasProvenance = beside.some(path => path.endsWith('.sigstore'))
   const dist = {
     shasum: row.sha1,
@@ -82,7 +74,7 @@ function pieceOf(row: Served, { address, name }: { readonly address: string; rea
       ? { attestations: { url: `${address}/-/npm/v1/attestations/${name}@${version}`, provenance: PROVENANCE } }
       : {}),
   }
-  return { version, document, dist, deprecated: deprecated ?? undefined, at }
+  return { version, document, dist, deprecated: deprecated ?? undefined }
 }
 
 function partsOf(
@@ -90,9 +82,12 @@ function partsOf(
   { name, mark, address, console }: { readonly name: string; readonly mark: string } & Asked,
 ): Parts {
   const moments = rows.map(({ created_at }) => created_at.getTime())
+  const served = rows.filter(hasDocument)
+  const pieces = served.map(row => pieceOf(row, { address, name }))
   return {
-    ...{ name, revision: revisionOf(mark), tags },
-    pieces: rows.filter(hasDocument).map(row => pieceOf(row, { address, name })),
+    ...{ name, revision: revisionOf(mark), tags, pieces },
+    latest: pieces.find(({ version }) => version === tags.get(LATEST)),
+    times: served.map(({ version, created_at }) => [version, created_at]),
     created: new Date(Math.min(...moments)),
     modified: new Date(Math.max(0, ...moments)),
     withheld: rows
@@ -108,7 +103,7 @@ function partsOf(
 export const revisionOf = (mark: string): string => `1-${createHash('md5').update(mark).digest('hex')}`
 
 /** Makes the documents over the table of packages. */
-export function createPackuments({ db, kept }: { readonly db: Queryable; readonly kept: KeptDocuments }): Packuments {
+export function createPackuments({ db, kept }: Pick<ProtocolDeps, 'db' | 'kept'>): Packuments {
   async function withTags<Row extends VersionRow>(
     rows: readonly Row[],
     viewer: Viewer,

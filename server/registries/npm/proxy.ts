@@ -14,7 +14,7 @@ import type { ProtocolDeps } from '../protocol-deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { nextRipe, staleHeaders, visibleOf, type RemoteName } from '../remote/remote.ts'
 import { heldBack, noPackage, noVersion, withheld } from './answers.ts'
-import { printDocument, printPiece, type KeptDocuments, type Parts, type Piece } from './join.ts'
+import { printDocument, printPiece, type Parts, type Piece } from './join.ts'
 import { revisionOf, type Asked, type Documents } from './packument.ts'
 import { refOf } from '../refs.ts'
 import type { RemoteNpmAbout, RemoteNpmFacts } from './remote.ts'
@@ -22,6 +22,8 @@ import { LATEST } from './tags.ts'
 
 /** pnpm and yarn give up after 30 to 60 s. */
 const PATIENCE_MS = 25_000
+/** So many documents of versions are read at a time; the largest have some 10 kB. */
+const AT_ONCE = 100
 
 type File = NonNullable<RemoteRow['file']>
 
@@ -41,11 +43,11 @@ function distOf(
 }
 
 function pieceOf(row: RemoteRow, { address, name }: Pick<Asked, 'address'> & { readonly name: string }): Piece[] {
-  const { version, document, file, published_at: at } = row
+  const { version, document, file } = row
   if (document === null || file === null) return []
   const facts = row.facts as unknown as RemoteNpmFacts
   const dist = distOf(file, facts, `${address}/${name}/-/${tarballName({ name, version })}`)
-  return [{ version, document, dist, deprecated: facts.deprecated, at: at ?? undefined }]
+  return [{ version, document, dist, deprecated: facts.deprecated }]
 }
 
 /** Why clients do not get a version now; undefined where they do. */
@@ -87,20 +89,21 @@ const tagsOf = ({ about }: Pick<RemoteName, 'about'>, rows: readonly RemoteRow[]
 /** When a version came to be, for the order of documents: as the upstream says it, or when it was seen first. */
 const momentOf = ({ published_at: published, seen_at: seen }: RemoteRow): Date => published ?? seen
 
+/** Everything about a name but the documents of its versions. */
 function partsOf(
   known: RemoteName,
   rows: readonly RemoteRow[],
-  asked: Pick<Asked, 'registry' | 'console' | 'address'> & { readonly now: Date },
-): Parts {
+  asked: Pick<Asked, 'registry' | 'console'> & { readonly now: Date },
+): Omit<Parts, 'pieces' | 'latest'> & { readonly shown: readonly RemoteRow[] } {
   const { name, mark } = known
   const { now } = asked
   const isShown = (row: RemoteRow): boolean => visibleOf(row, now).is === 'served'
   const shown = rows.filter(isShown)
   const moments = shown.map(row => momentOf(row).getTime())
   return {
-    ...{ name, revision: revisionOf(mark) },
+    ...{ name, revision: revisionOf(mark), shown },
     tags: tagsOf(known, rows, now),
-    pieces: shown.flatMap(row => pieceOf(row, { address: asked.address, name })),
+    times: shown.flatMap(({ version, published_at: at }) => (at === null ? [] : [[version, at]])),
     // not what the upstream says: some say of each answer that it was changed just now
     created: new Date(moments.length === 0 ? 0 : Math.min(...moments)),
     modified: new Date(Math.max(0, ...moments)),
@@ -123,12 +126,21 @@ const findIn = async (
 export const hasRemoteName = async (...of: Parameters<typeof findIn>): Promise<boolean> =>
   (await findIn(...of)) !== undefined
 
+/** The versions of a large document together have tens of megabytes: memory holds some at a time. */
+async function* inTurns(
+  rows: readonly RemoteRow[],
+  read: (versions: readonly string[]) => Promise<readonly Piece[]>,
+): AsyncGenerator<Piece> {
+  for (let from = 0; from < rows.length; from += AT_ONCE)
+    yield* await read(rows.slice(from, from + AT_ONCE).map(({ version }) => version))
+}
+
 /** Documents about what an upstream lists. */
 export function createRemoteDocuments({
   remote,
   clock,
   kept,
-}: Pick<ProtocolDeps, 'remote' | 'clock'> & { readonly kept: KeptDocuments }): Documents {
+}: Pick<ProtocolDeps, 'remote' | 'clock' | 'kept'>): Documents {
   const find = (registry: Asked['registry'], name: string): Promise<RemoteName | undefined> =>
     findIn({ remote }, registry, name)
   return {
@@ -138,10 +150,15 @@ export function createRemoteDocuments({
       if (known === undefined) return undefined
       const key = JSON.stringify([registry.codename, name, form, address, console, known.mark])
       const joined = await kept.get(key, isPacked, async () => {
-        const rows = await remote.rows(registry, name, { form })
-        const now = clock.now()
-        const parts = partsOf(known, rows, { registry, address, console, now })
-        return { texts: printDocument(form, parts), until: nextRipe(rows, now) }
+        const [rows, now] = [await remote.rows(registry, name), clock.now()]
+        const { shown, ...parts } = partsOf(known, rows, { registry, console, now })
+        const piecesFor = async (versions: readonly string[]): Promise<Piece[]> =>
+          (await remote.rows(registry, name, { form, version: versions })).flatMap(row =>
+            pieceOf(row, { address, name }),
+          )
+        const [latest] = await piecesFor([...parts.tags].flatMap(([tag, version]) => (tag === LATEST ? [version] : [])))
+        const pieces = inTurns(shown, piecesFor)
+        return { texts: printDocument(form, { ...parts, latest, pieces }), until: nextRipe(rows, now) }
       })
       return { ...joined, headers: staleHeaders(known) }
     },

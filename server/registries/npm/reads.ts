@@ -1,6 +1,7 @@
 import { describeServed, searchServed, type FoundName } from '../../catalog/queries/registry-documents.ts'
 import { isServed } from '../../core/manifest.ts'
 import { splitName, versionIn } from '../../formats/npm/name.ts'
+import { answerOf, takesGzip } from '../kept-documents.ts'
 import type { RegistryAnswer, RegistryRequest, Together } from '../protocol.ts'
 import { heldBack, json, noPackage, noVersion, notice, withheld } from './answers.ts'
 import { isProxy } from '../remote/remote.ts'
@@ -15,24 +16,15 @@ const FINDS =
 
 /** The document about a name: abbreviated where the client asks for that alone, else in full. */
 export async function packument(documents: Documents, request: RegistryRequest, name: string): Promise<RegistryAnswer> {
-  const { accept = '', 'accept-encoding': encodings = '' } = request.headers
+  const { accept = '' } = request.headers
   const isShort = accept.includes(SHORT_TYPE)
-  const isPacked = /(?:^|[\s,])gzip(?!\s*;\s*q=0(?:\.0*)?(?:\s|,|$))/.test(String(encodings))
-  const found = await documents.find(request, name, isShort ? 'short' : 'full', isPacked)
+  const found = await documents.find(request, name, isShort ? 'short' : 'full', takesGzip(request.headers))
   if (found === undefined) return noPackage(name, request.registry.codename)
-  return {
-    status: 200,
-    type: isShort ? SHORT_TYPE : 'application/json; charset=utf-8',
-    headers: {
-      'ETag': found.etag,
-      'Cache-Control': 'private, no-cache',
-      'Vary': 'Accept, Accept-Encoding',
-      ...(found.isPacked ? { 'Content-Encoding': 'gzip' } : {}),
-      ...found.headers,
-    },
-    body: { kind: 'bytes', bytes: found.bytes },
-    conditional: true,
-  }
+  return answerOf(found, isShort ? SHORT_TYPE : 'application/json; charset=utf-8', {
+    'Cache-Control': 'private, no-cache',
+    'Vary': 'Accept, Accept-Encoding',
+    ...found.headers,
+  })
 }
 
 /** One version, by its number or a tag. */

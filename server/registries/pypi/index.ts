@@ -1,5 +1,6 @@
 import { BASIC_CHALLENGE } from '../../core/basic-challenge.ts'
 import { listBareNames } from '../../catalog/queries/registry.ts'
+import { readDocumentMark } from '../../catalog/queries/registry-documents.ts'
 import { listFiles } from '../../catalog/queries/registry-files.ts'
 import type { Manifest } from '../../core/manifest.ts'
 import { isServed } from '../../core/manifest.ts'
@@ -10,7 +11,8 @@ import { pypi } from '../../formats/pypi/index.ts'
 import { openWheel, readInfo } from '../../formats/pypi/wheel.ts'
 import type { ProtocolDeps } from '../protocol-deps.ts'
 import { whyHeld } from '../held.ts'
-import { isProxy, staleHeaders } from '../remote/remote.ts'
+import { answerOf, takesGzip } from '../kept-documents.ts'
+import { isProxy } from '../remote/remote.ts'
 import { plain } from '../plain.ts'
 import type { RegistryAnswer, RegistryProtocol, RegistryRequest, Together } from '../protocol.ts'
 import { packageOf } from '../refs.ts'
@@ -18,8 +20,8 @@ import { chooseForm } from './accept.ts'
 import { describedIn, legacyJson } from './legacy-json.ts'
 import { PROVENANCE } from './attestations.ts'
 import { projectOf, SHOWN_FACTS, simpleFileOf, type Project, type ShownFacts } from './project.ts'
-import { createPypiProxy, isManifest } from './proxy.ts'
-import { namesPage, projectPage, type SimplePage } from './simple.ts'
+import { createPypiProxy, isManifest, type KeptPage } from './proxy.ts'
+import { namesPage, pageType, projectPage } from './simple.ts'
 import { createUpload } from './upload.ts'
 
 const METADATA = '.metadata'
@@ -31,14 +33,8 @@ const moved = (to: string): RegistryAnswer => ({
   headers: { 'Location': to, 'Cache-Control': 'no-store' },
 })
 
-const documentOf = ({ type, text }: SimplePage, more: NonNullable<RegistryAnswer['headers']> = {}): RegistryAnswer => ({
-  status: 200,
-  type,
-  // a shared cache must not answer for callers who see different registries
-  headers: { 'Cache-Control': 'private, max-age=0', 'Vary': 'Accept, Authorization', ...more },
-  body: { kind: 'bytes', bytes: text },
-  conditional: true,
-})
+// a shared cache must not answer for callers who see different registries
+const HEADERS = { 'Cache-Control': 'private, max-age=0', 'Vary': 'Accept, Accept-Encoding, Authorization' }
 
 const typeOf = (filename: string): string => (filename.endsWith('.whl') ? TYPES['.whl'] : TYPES['.tar.gz'])
 
@@ -54,7 +50,7 @@ const isListOfNames = ({ segments, endsWithSlash }: RegistryRequest): boolean =>
 
 /** What pip, uv, twine and poetry speak: the simple pages, the legacy upload and the JSON of projects. */
 export function createPypi(deps: ProtocolDeps): RegistryProtocol {
-  const { db, catalog, layout } = deps
+  const { db, catalog, layout, kept } = deps
   const upload = createUpload(deps)
   const proxy = createPypiProxy(deps)
 
@@ -99,7 +95,9 @@ export function createPypi(deps: ProtocolDeps): RegistryProtocol {
   async function names(request: RegistryRequest, group?: Together): Promise<RegistryAnswer> {
     const form = chooseForm(request.headers.accept)
     if (form === undefined) return notAcceptable()
-    return documentOf(namesPage(await (group === undefined ? allNames(request) : namesTogether(group)), form))
+    const all = await (group === undefined ? allNames(request) : namesTogether(group))
+    const bytes = namesPage(all, form)
+    return { status: 200, type: pageType(form), headers: HEADERS, body: { kind: 'bytes', bytes }, conditional: true }
   }
 
   const notAcceptable = (): RegistryAnswer =>
@@ -108,13 +106,19 @@ export function createPypi(deps: ProtocolDeps): RegistryProtocol {
   async function project(request: RegistryRequest, name: string): Promise<RegistryAnswer> {
     const form = chooseForm(request.headers.accept)
     if (form === undefined) return notAcceptable()
-    if (isProxy(request.registry)) {
-      const found = await proxy.project(request, name)
-      return found === undefined ? notThere(name) : documentOf(projectPage(found, form), staleHeaders(found.known))
-    }
-    const { files } = await projectHere(request, name)
-    if (files.length === 0) return notThere(name)
-    return documentOf(projectPage({ name, files: files.map(simpleFileOf) }, form))
+    const found = isProxy(request.registry) ? await proxy.page(request, name, form) : await page(request, name, form)
+    return found === undefined ? notThere(name) : answerOf(found, pageType(form), { ...HEADERS, ...found.headers })
+  }
+
+  /** The page of a project here; made again when one of its files changed. */
+  async function page(request: RegistryRequest, name: string, form: string): Promise<KeptPage | undefined> {
+    const mark = await readDocumentMark(db, request.caller.viewer, packageOf(request, name))
+    if (mark === undefined) return undefined
+    const key = JSON.stringify([request.registry.codename, name, form, request.console, mark])
+    return kept.get(key, takesGzip(request.headers), async () => {
+      const { files } = await projectHere(request, name)
+      return { texts: projectPage({ name, files: files.map(simpleFileOf) }, form) }
+    })
   }
 
   async function metadataOf({ files: [first] }: Manifest): Promise<Buffer | undefined> {

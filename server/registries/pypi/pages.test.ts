@@ -7,7 +7,7 @@ import { chooseForm, HTML_TYPE, JSON_TYPE } from './accept.ts'
 import { provenanceOf } from './attestations.ts'
 import { describedIn, legacyJson } from './legacy-json.ts'
 import { projectOf, publishedAt, simpleFileOf, type ShownFacts } from './project.ts'
-import { namesPage, projectPage } from './simple.ts'
+import { namesPage, pageType, projectPage } from './simple.ts'
 
 test.each([
   [undefined, 'text/html'],
@@ -86,8 +86,8 @@ const simple = { name: project.name, files: project.files.map(simpleFileOf) }
 
 describe('the page of a project', () => {
   test('as HTML lists a held file as yanked with the reason, and everything else that clients read', () => {
-    const { type, text } = projectPage(simple, 'text/html')
-    expect(type).toBe('text/html; charset=utf-8')
+    expect(pageType('text/html')).toBe('text/html; charset=utf-8')
+    const text = [...projectPage(simple, 'text/html')].join('')
     const lines = text.split('\n').filter(line => line.startsWith('<a '))
     const digest = project.files[0]?.sha256 ?? ''
     expect(lines[0]).toBe(
@@ -98,9 +98,8 @@ describe('the page of a project', () => {
   })
 
   test('as JSON says the same, with sizes and times', () => {
-    const { type, text } = projectPage(simple, JSON_TYPE)
-    expect(type).toBe(JSON_TYPE)
-    const json = JSON.parse(text) as { files: object[] }
+    expect(pageType(JSON_TYPE)).toBe(JSON_TYPE)
+    const json = JSON.parse([...projectPage(simple, JSON_TYPE)].join('')) as { files: object[] }
     expect(json).toMatchObject({
       'meta': { 'api-version': '1.4' },
       'name': 'a-b',
@@ -132,8 +131,8 @@ describe('the page of a project', () => {
 })
 
 test('the list of names is there in both forms', () => {
-  expect(namesPage(['a', 'b'], 'text/html').text).toContain('<a href="a/">a</a><br>\n<a href="b/">b</a><br>\n')
-  expect(JSON.parse(namesPage(['a'], JSON_TYPE).text)).toEqual({
+  expect(namesPage(['a', 'b'], 'text/html')).toContain('<a href="a/">a</a><br>\n<a href="b/">b</a><br>\n')
+  expect(JSON.parse(namesPage(['a'], JSON_TYPE))).toEqual({
     meta: { 'api-version': '1.4' },
     projects: [{ name: 'a' }],
   })

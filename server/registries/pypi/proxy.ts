@@ -2,17 +2,19 @@ import { createHash } from 'node:crypto'
 import { isServed, type Manifest } from '../../core/manifest.ts'
 import { fail } from '../../core/errors.ts'
 import { listRemoteNames, saveDocument, type RemoteRow } from '../../catalog/queries/remote-versions.ts'
+import { normalVersion, readFileName } from '../../formats/pypi/names.ts'
 import { printBytes } from '../../lib/limited.ts'
 import { actorOf } from '../admit.ts'
 import { readSmall } from '../body.ts'
 import { whyHeld, whyHidden } from '../held.ts'
+import { takesGzip, type Joined } from '../kept-documents.ts'
 import type { ProtocolDeps } from '../protocol-deps.ts'
 import { plain } from '../plain.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
-import { visibleOf, type RemoteName, type Visible } from '../remote/remote.ts'
+import { nextRipe, staleHeaders, visibleOf, type Visible } from '../remote/remote.ts'
 import { PROVENANCE } from './attestations.ts'
 import type { RemotePypiFacts } from './remote.ts'
-import type { SimpleFile, SimpleProject } from './simple.ts'
+import { projectPage, type SimpleFile } from './simple.ts'
 
 /** pip gives up after 15 s without a byte, and asks again after a 503. */
 const PATIENCE_MS = 10_000
@@ -65,9 +67,9 @@ function simpleFileOf(shown: Shown, request: RegistryRequest, name: string): Sim
   }
 }
 
-/** The project as the upstream has it, with what is hidden marked as yanked. */
-export interface ProxiedProject extends SimpleProject {
-  readonly known: RemoteName
+/** The page of a project, and what else its answer says. */
+export interface KeptPage extends Joined {
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** What a registry that reads through answers about projects and files. */
@@ -76,10 +78,18 @@ export function createPypiProxy({
   remote,
   catalog,
   clock,
-}: Pick<ProtocolDeps, 'db' | 'remote' | 'catalog' | 'clock'>) {
-  async function look({ registry }: RegistryRequest, name: string) {
-    const known = await remote.find(registry, name)
-    return known && { known, files: shownOf(await remote.rows(registry, name), clock.now()) }
+  kept,
+}: Pick<ProtocolDeps, 'db' | 'remote' | 'catalog' | 'clock' | 'kept'>) {
+  /** A file with what clients get of it; undefined where the upstream has no such project or no such file. */
+  async function look({ registry }: RegistryRequest, name: string, filename: string): Promise<Shown | undefined> {
+    const named = readFileName(filename)
+    const rowOf = async (anyAge: boolean): Promise<Shown | undefined> => {
+      if (named === undefined || (await remote.find(registry, name, { anyAge })) === undefined) return undefined
+      const rows = await remote.rows(registry, name, { version: normalVersion(named.version) })
+      return shownOf(rows, clock.now()).find(({ row }) => row.file.filename === filename)
+    }
+    // what it is does not change, so the upstream is asked only for a file that is not known
+    return (await rowOf(true)) ?? rowOf(false)
   }
 
   /** The bytes of a file: from here, or brought in now. */
@@ -133,10 +143,20 @@ export function createPypiProxy({
   }
 
   return {
-    /** Undefined where the upstream has no such project, or it belongs to the house. */
-    async project(request: RegistryRequest, name: string): Promise<ProxiedProject | undefined> {
-      const found = await look(request, name)
-      return found && { ...found, name, files: found.files.map(one => simpleFileOf(one, request, name)) }
+    /**
+     * The page of a project as the upstream has it; what is hidden stands there as yanked. Undefined: there is none.
+     */
+    async page(request: RegistryRequest, name: string, form: string): Promise<KeptPage | undefined> {
+      const { registry, console } = request
+      const known = await remote.find(registry, name)
+      if (known === undefined) return undefined
+      const key = JSON.stringify([registry.codename, name, form, console, known.mark])
+      const joined = await kept.get(key, takesGzip(request.headers), async () => {
+        const [rows, now] = [await remote.rows(registry, name), clock.now()]
+        const files = shownOf(rows, now).map(one => simpleFileOf(one, request, name))
+        return { texts: projectPage({ name, files }, form), until: nextRipe(rows, now) }
+      })
+      return { ...joined, headers: staleHeaders(known) }
     },
 
     /** The projects that somebody asked for here. */
@@ -152,7 +172,7 @@ export function createPypiProxy({
       name: string,
       { filename, segment }: { readonly filename: string; readonly segment: string },
     ): Promise<RegistryAnswer | Manifest> {
-      const one = (await look(request, name))?.files.find(({ row }) => row.file.filename === filename)
+      const one = await look(request, name, filename)
       if (one === undefined)
         return plain(
           404,

@@ -5,6 +5,8 @@ import { DEFAULT_DISTRIBUTIONS } from '../../core/default-distributions.ts'
 import type { Codename } from '../../core/identity.ts'
 import type { Distribution } from '../../core/repository.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { createKeptDocuments } from '../kept-documents.ts'
 import type { ProtocolDeps } from '../protocol-deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { createPypi } from './index.ts'
@@ -46,7 +48,8 @@ beforeAll(async () => {
     first: async (...args: Parameters<typeof db.first>) => counted(await db.first(...args)),
   }
   const findKnown: typeof catalog.findKnown = async ref => counted(await catalog.findKnown(ref))
-  const deps = { db: counting, catalog: { findKnown }, layout } as unknown as ProtocolDeps
+  const kept = createKeptDocuments({ clock: systemClock })
+  const deps = { db: counting, catalog: { findKnown }, layout, kept } as unknown as ProtocolDeps
   const pypi = createPypi(deps)
   takeRead = () => {
     const now = read
@@ -99,6 +102,23 @@ test('the page of a project reads what it shows', async () => {
     provenance: null,
   })
   expect(await ask('simple/nothing/')).toMatchObject({ status: 404 })
+})
+
+test('the page of a project is made once, and again when a file of it changed', async () => {
+  const before = await ask('simple/app/')
+  takeRead()
+  expect((await ask('simple/app/'))?.headers).toEqual(before?.headers)
+  expect(takeRead()).toBeLessThan(200)
+  await stock.put({
+    ...{ format: 'pypi', codename: 'ours', name: 'app', version: '1.5', arch: 'sdist', state: 'published' },
+    filename: 'App-1.5.tar.gz',
+    facts: { filetype: 'sdist', name: 'App', version: '1.5', requires_dist: [] },
+  })
+  const after = await ask('simple/app/')
+  expect(after?.headers?.['ETag']).not.toBe(before?.headers?.['ETag'])
+  expect(bodyOf(after)).toMatchObject({
+    files: expect.arrayContaining([expect.objectContaining({ filename: 'App-1.5.tar.gz' })]) as unknown,
+  })
 })
 
 test('the JSON of a project reads the whole of one version', async () => {

@@ -70,7 +70,8 @@ function lineOf(project: string, file: SimpleFile): string {
   return `<a ${written.join(' ')}>${escapeHtml(file.filename)}</a><br>\n`
 }
 
-const page = (title: string, body: string): string => `<!DOCTYPE html>
+function* page(title: string, lines: Iterable<string>): Generator<string> {
+  yield `<!DOCTYPE html>
 <html>
 <head>
 <meta charset="utf-8">
@@ -78,38 +79,42 @@ const page = (title: string, body: string): string => `<!DOCTYPE html>
 <title>${escapeHtml(title)}</title>
 </head>
 <body>
-${body}</body>
-</html>
 `
-
-const typeOf = (form: string): string => (form === JSON_TYPE || form === HTML_TYPE ? form : 'text/html; charset=utf-8')
-
-/** One of the simple pages, in the form that was asked for. */
-export interface SimplePage {
-  readonly type: string
-  readonly text: string
+  yield* lines
+  yield '</body>\n</html>\n'
 }
 
-/** Source: PEP 503, 592, 629, 658, 691, 700, 740; packaging.python.org, simple repository API */
-export function projectPage({ name, files }: SimpleProject, form: string): SimplePage {
-  if (form !== JSON_TYPE)
-    return { type: typeOf(form), text: page(`Links for ${name}`, files.map(file => lineOf(name, file)).join('')) }
-  const json = {
+/** The media type of a page in this form. */
+export const pageType = (form: string): string =>
+  form === JSON_TYPE || form === HTML_TYPE ? form : 'text/html; charset=utf-8'
+
+function* linesOf({ name, files }: SimpleProject): Generator<string> {
+  for (const file of files) yield lineOf(name, file)
+}
+
+function* jsonPage({ name, files }: SimpleProject): Generator<string> {
+  const head = {
     'meta': { 'api-version': API_VERSION },
     name,
     'project-status': { status: 'active' },
     'versions': [...new Set(files.map(({ version }) => version))],
-    'files': files.map(file => jsonOf(name, file)),
   }
-  return { type: JSON_TYPE, text: JSON.stringify(json) }
+  yield `${JSON.stringify(head).slice(0, -1)},"files":[`
+  for (const [at, file] of files.entries()) yield `${at === 0 ? '' : ','}${JSON.stringify(jsonOf(name, file))}`
+  yield ']}'
+}
+
+/** The page of a project, piece by piece. Source: PEP 503, 592, 629, 658, 691, 700, 740; simple repository API */
+export function projectPage(project: SimpleProject, form: string): Iterable<string> {
+  if (form === JSON_TYPE) return jsonPage(project)
+  return page(`Links for ${project.name}`, linesOf(project))
 }
 
 /** The list of names. */
-export function namesPage(names: readonly string[], form: string): SimplePage {
+export function namesPage(names: readonly string[], form: string): string {
   if (form !== JSON_TYPE) {
     const lines = names.map(name => `<a href="${name}/">${name}</a><br>\n`)
-    return { type: typeOf(form), text: page('Simple index', lines.join('')) }
+    return [...page('Simple index', lines)].join('')
   }
-  const json = { meta: { 'api-version': API_VERSION }, projects: names.map(name => ({ name })) }
-  return { type: JSON_TYPE, text: JSON.stringify(json) }
+  return JSON.stringify({ meta: { 'api-version': API_VERSION }, projects: names.map(name => ({ name })) })
 }

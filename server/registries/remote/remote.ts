@@ -35,11 +35,11 @@ export interface Remote {
   find(registry: Distribution, name: string, options?: FindOptions): Promise<RemoteName | undefined>
   /** Whether a name may be looked up outside, for what `find` does not ask. @throws name_is_ours */
   needForeign(registry: Pick<Distribution, 'format'>, name: string): Promise<void>
-  /** Its versions, oldest first by the order of the format. @param options.version  that one alone */
+  /** Its versions, oldest first by the order of the format. @param options.version  that one alone, or those */
   rows(
     registry: Distribution,
     name: string,
-    options?: { readonly form?: DocumentForm; readonly version?: string },
+    options?: { readonly form?: DocumentForm; readonly version?: string | readonly string[] },
   ): Promise<readonly RemoteRow[]>
   /** @throws remote_not_here_yet where that takes longer than `patienceMs`; what `Bring.bring` throws */
   bring(

@@ -20,6 +20,7 @@ const BENCHES: Record<string, () => Promise<{ readonly run: Bench }>> = {
   'publish-deb': () => import('./publish-deb.ts'),
   'publish-rpm': () => import('./publish-rpm.ts'),
   'scale': () => import('./scale.ts'),
+  'registries': () => import('./registries/main.ts'),
   'restore': () => import('./restore.ts'),
   'search': () => import('./search.ts'),
   'stocked-root': () => import('./stocked-root.ts'),

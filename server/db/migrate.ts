@@ -48,6 +48,7 @@ import { packagePages } from './migrations/0046-package-pages.ts'
 import { registryBlobs } from './migrations/0047-registry-blobs.ts'
 import { remoteRegistries } from './migrations/0049-remote-registries.ts'
 import { ociRemote } from './migrations/0055-oci-remote.ts'
+import { registryDownloads } from './migrations/0056-registry-downloads.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -98,6 +99,7 @@ const MIGRATIONS: readonly Migration[] = [
   mavenDeploys,
   remoteRegistries,
   ociRemote,
+  registryDownloads,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

@@ -5,6 +5,7 @@ import type { Offered, Provided, Reach, Relation } from '../core/relation.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import type { Unpacked } from '../files/unpacked.ts'
 import type { Signer } from '../signing/signer.ts'
+import type { Fetches } from './fetches.ts'
 import type { RegistryClient } from './registry-client.ts'
 import type { ClientSide, Site } from './site.ts'
 import type { Announcements, ClearSigned } from './announcements.ts'
@@ -192,6 +193,8 @@ export interface Format<Facts = unknown> {
   readonly client?: ClientSide
   /** How clients of its registries are set up; set where the format has registries, and only there. */
   readonly registryClient?: RegistryClient
+  /** Which requests of its registries are downloads; set where the format has registries, and only there. */
+  readonly fetches?: Fetches
   /**
    * Marks a version that is served as one that clients take only by its exact number, or takes the mark away: the new
    * facts, the same ones where nothing changes. Absent where clients know no such mark.

@@ -3,12 +3,16 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
+import { buildNpm } from '../support/packages-npm.ts'
 
 interface Stats {
   readonly summary: Record<string, unknown>
   readonly per_package: readonly Record<string, unknown>[]
+  readonly per_version: readonly Record<string, unknown>[]
   readonly requests: Record<string, number>
 }
+
+const NPM = { 'User-Agent': 'npm/11.19.1 node/v24.21.0 linux x64 workspaces/false' }
 
 let daemon: Daemon
 let token: string
@@ -54,6 +58,28 @@ test('what clients fetch from this service is counted, by package, over kill -9 
   expect(counted.requests).toMatchObject({ download: 3, head: 1, not_modified: 1 })
 })
 
+test('what clients fetch from a registry and through a group is counted from the same list', async () => {
+  const make = (body: object) => daemon.call('POST', '/registries/', { token, body })
+  expect((await make({ name: 'js', format: 'npm' })).status).toBe(201)
+  expect((await make({ name: 'js-every', format: 'npm', kind: 'group', members: ['js'] })).status).toBe(201)
+  const bytes = buildNpm({ name: '@team/pad', version: '1.0.0' })
+  const sent = await daemon.upload(bytes, { token, distribution: 'js', filename: 'pad-1.0.0.tgz' })
+  expect(sent.status, sent.text).toBe(201)
+  for (const registry of ['js', 'js', 'js-every']) {
+    const document = await fetch(`${daemon.url}/npm/${registry}/@team%2fpad`, { headers: NPM })
+    const { versions } = (await document.json()) as { versions: Record<string, { dist: { tarball: string } }> }
+    const tarball = await fetch(versions['1.0.0']?.dist.tarball ?? '', { headers: NPM })
+    expect(Buffer.from(await tarball.arrayBuffer()).equals(bytes)).toBe(true)
+  }
+  await daemon.stop()
+  await daemon.restart()
+  const { summary, per_version: rows } = await stats()
+  expect(summary).toMatchObject({ per_format: { deb: 3, npm: 3 }, per_client_type: { npm: 3 } })
+  expect(rows).toContainEqual(
+    expect.objectContaining({ name: '@team/pad', version: '1.0.0', distribution: 'js', format: 'npm', downloads: 3 }),
+  )
+})
+
 test('a setting names the log of a web server, which is counted instead', async () => {
   const log = join(daemon.root, 'logs', 'nginx-access.log')
   await appendFile(
@@ -68,5 +94,5 @@ test('a setting names the log of a web server, which is counted instead', async 
   await daemon.restart()
   const own = (await readdir(join(daemon.root, 'logs'))).filter(name => name.startsWith('trees-'))
   expect(own).toHaveLength(1)
-  expect((await stats()).summary).toMatchObject({ total_downloads: 4, per_client_type: { apt: 3, curl: 1 } })
+  expect((await stats()).summary).toMatchObject({ total_downloads: 7, per_client_type: { apt: 3, npm: 3, curl: 1 } })
 })

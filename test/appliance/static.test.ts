@@ -2,6 +2,7 @@ import { globSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { packagesOf, SUITES } from '../../appliance/debian-root.ts'
+import { FORMATS } from '../../server/formats/index.ts'
 import { KEEP_ALIVE_MS } from '../../server/http/listener.ts'
 import { findProgram, run } from '../support/tools.ts'
 
@@ -31,6 +32,17 @@ test('nginx gives up an idle connection to the daemon before the daemon closes i
   const [, seconds] =
     /^ +keepalive_timeout (\d+)s;/m.exec(read(join(APPLIANCE, 'root/usr/share/gatehouse/nginx.conf'))) ?? []
   expect(Number(seconds) * 1000).toBeLessThan(KEEP_ALIVE_MS - 20_000)
+})
+
+test('nginx logs the requests of every registry, from which downloads are counted', () => {
+  const [, pattern = '', , log] =
+    /^ +location ~ (\^\S+\/) \{\n( +)access_log (\S+) downloads;/m.exec(
+      read(join(APPLIANCE, 'root/usr/share/gatehouse/nginx.conf')),
+    ) ?? []
+  expect(log).toBe('/var/log/gatehouse-web/access.log')
+  const roots = FORMATS.flatMap(({ registryClient }) => registryClient?.root ?? [])
+  expect(roots.length).toBeGreaterThan(3)
+  expect(roots.filter(root => !new RegExp(pattern).test(`/${root}/ours/x`))).toEqual([])
 })
 
 test('every unit that can be enabled is', () => {

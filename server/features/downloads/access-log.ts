@@ -1,10 +1,34 @@
+import { isPackagePath } from './registry-paths.ts'
+
 /** What a request was for, by its line. Only a `download` counts as one. */
 export const KINDS = ['download', 'range', 'head', 'not_modified', 'index', 'missing', 'refused', 'aborted'] as const
 export type RequestKind = (typeof KINDS)[number]
-export const CLIENTS = ['apt', 'dnf', 'zypper', 'apk', 'curl', 'wget', 'other'] as const
+export const CLIENTS = [
+  'apt',
+  'dnf',
+  'zypper',
+  'apk',
+  'npm',
+  'pnpm',
+  'yarn',
+  'bun',
+  'pip',
+  'uv',
+  'poetry',
+  'twine',
+  'mvn',
+  'gradle',
+  'skopeo',
+  'podman',
+  'docker',
+  'containerd',
+  'curl',
+  'wget',
+  'other',
+] as const
 export type ClientType = (typeof CLIENTS)[number]
 
-/** One request of a tree, as an access log has it. */
+/** One request of a tree or a registry, as an access log has it. */
 export interface Access {
   /** The whole hour it was made in, in UTC: `2026-11-23T15`. */
   readonly hour: string
@@ -20,7 +44,6 @@ export interface Access {
 }
 
 const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec'
-const PACKAGE = /\.(?:[du]?deb|rpm|apk)$/
 
 /** Hours as logs print them, with their zone, and what they are in UTC. Few are seen: lines come in order. */
 const hours = new Map<string, string | undefined>()
@@ -47,19 +70,36 @@ function hourOf(stamp: string): string | undefined {
   return hour
 }
 
+/** Programs by what they call themselves, the first that fits: some name others behind their own name. */
+const AGENTS: readonly (readonly [pattern: RegExp, client: ClientType])[] = [
+  [/^npm\//i, 'npm'],
+  [/^pnpm\//i, 'pnpm'],
+  [/^yarn\//i, 'yarn'],
+  [/^bun\//i, 'bun'],
+  [/^pip\//i, 'pip'],
+  [/^uv\//i, 'uv'],
+  [/^poetry\//i, 'poetry'],
+  [/^twine\//i, 'twine'],
+  [/^Apache-Maven\//i, 'mvn'],
+  [/^Gradle\//i, 'gradle'],
+  [/^skopeo\//i, 'skopeo'],
+  [/^(?:libpod|podman)\//i, 'podman'],
+  [/^docker\//i, 'docker'],
+  [/^containerd\//i, 'containerd'],
+  [/\bAPT(?:-HTTP|\b)/i, 'apt'],
+  [/ZYpp|zypper/i, 'zypper'],
+  [/\b(?:lib)?dnf|\byum\b|PackageKit/i, 'dnf'],
+  [/apk-tools|^apk\b/i, 'apk'],
+  [/^curl\//i, 'curl'],
+  [/^wget/i, 'wget'],
+]
+
 /** The program that asked, by what it calls itself. */
-export function clientOf(agent: string): ClientType {
-  if (/\bAPT(?:-HTTP|\b)/i.test(agent)) return 'apt'
-  if (/ZYpp|zypper/i.test(agent)) return 'zypper'
-  if (/\b(?:lib)?dnf|\byum\b|PackageKit/i.test(agent)) return 'dnf'
-  if (/apk-tools|^apk\b/i.test(agent)) return 'apk'
-  if (/^curl\//i.test(agent)) return 'curl'
-  return /^wget/i.test(agent) ? 'wget' : 'other'
-}
+export const clientOf = (agent: string): ClientType => AGENTS.find(([pattern]) => pattern.test(agent))?.[1] ?? 'other'
 
 function kindOf(method: string, status: number, path: string, range: string | undefined): RequestKind | undefined {
   if (method !== 'GET' && method !== 'HEAD') return undefined
-  const isPackage = PACKAGE.test(path)
+  const isPackage = isPackagePath(path)
   if (status === 499) return 'aborted'
   if (status === 404) return isPackage ? 'missing' : 'refused'
   if (status >= 400) return 'refused'
@@ -81,7 +121,7 @@ function pathOf(target: string): string {
 /**
  * Reads a line of nginx's combined format, with or without the quoted header Range behind it. By positions: it is
  * called for every line of logs with millions of them.
- * @returns undefined for a line that is none, or that asks for nothing in a tree
+ * @returns undefined for a line that is none, or that asks for nothing there is to fetch
  */
 export function parseAccessLine(line: string): Access | undefined {
   const stampAt = line.indexOf(' [') + 2

@@ -5,8 +5,7 @@ import { FORMATS } from '../../formats/index.ts'
 import { CLIENTS, KINDS } from './access-log.ts'
 import type { SeenClient } from './seen-clients.ts'
 
-/** The formats whose downloads are counted, those with trees: requests of registries are not told apart. */
-export const COUNTED: readonly string[] = FORMATS.filter(({ site }) => site !== undefined).map(({ id }) => id)
+const FORMAT_IDS: readonly string[] = FORMATS.map(({ id }) => id)
 
 const Count = Type.Integer()
 const counts = <const Key extends string>(keys: readonly Key[]) =>
@@ -39,7 +38,7 @@ const Stats = Type.Object({
     unique_packages: Count,
     unique_clients: Count,
     total_bytes: Count,
-    per_format: counts(COUNTED),
+    per_format: counts(FORMAT_IDS),
     per_client_type: counts(CLIENTS),
     avg_per_day: Count,
     peak_day: OrNull(Day),
@@ -85,7 +84,7 @@ export const downloads = contract({
     summary:
       'Counts what clients fetched in the last `days` days (30), by day, package, version, distribution and network.',
     details:
-      'A download is a GET of a package that was answered with all of it, or with a part that begins at its first byte. `requests` tells the others: other parts (`range`), HEAD, 304, index files, packages that are not here (`missing`), refusals, and answers that the client broke off. Lists have the `most` (50) with most downloads; days are in UTC, and those without any are left out; of days before `counted_since` nothing is known. `recent` shows whole addresses to those who may read the audit log, networks to others. `never_fetched` are packages that are served since before `since`. Packages of registries are not counted: their requests are among `index`, and they are no part of `never_fetched`.',
+      'A download is a GET of a package that was answered with all of it, or with a part that begins at its first byte. In registries that is a tarball, a wheel or source release, an artifact of Maven (a pom only where the version is nothing else), the manifest of an image. What is asked for by a tag, or through a group, counts for the version and the registry that have it when the log is read. `requests` tells the others: other parts (`range`), HEAD, 304, index files, packages that are not here (`missing`), refusals, and answers that the client broke off. Lists have the `most` (50) with most downloads; days are in UTC, and those without any are left out; of days before `counted_since` nothing is known. `recent` shows whole addresses to those who may read the audit log, networks to others. `never_fetched` are packages that are served since before `since`. Those of registries are among them where the log told of requests of registries before that day, too.',
     access: 'any',
     query: Type.Object({
       days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365 })),
@@ -96,7 +95,8 @@ export const downloads = contract({
     reply: Stats,
   },
   'GET /downloads/clients': {
-    summary: 'Names the machines that asked for the index of a distribution since a moment, the newest first.',
+    summary:
+      'Names the machines that asked for the index of a distribution or registry since a moment, the newest first.',
     details:
       'Read from the end of the access log, so it knows of a request at once. `known` is false where there is no log to read, and `why` says which: then nobody can say that no machine asked.',
     access: 'admin',

@@ -6,7 +6,7 @@ import { failpoint } from '../../lib/failpoint.ts'
 import type { LogSeries } from '../../record/log-series.ts'
 import { assign, type Assigned, type LogState } from './assign.ts'
 import { blocksOf, HEAD_BYTES, headDigest, lookAt, type Block, type LogFile } from './log-file.ts'
-import { nameFiles, type NamesDeps } from './names.ts'
+import { isMoving, nameFiles, type NamesDeps } from './names.ts'
 import { addCounts, addFiles, addOthers, addRecent, advance, knownFiles, listStates } from './store.ts'
 import { createTally, type Tally } from './tally.ts'
 
@@ -27,14 +27,31 @@ export interface Counting {
 /** So many blocks are counted together: the database is asked once for all of them. */
 const BLOCKS = 4
 
+/** The ids of the files of these paths, and the paths that are none: what is read beside a package. */
+async function idsOf(
+  tx: Tx,
+  paths: readonly string[],
+  deps: CountDeps,
+): Promise<{ readonly ids: ReadonlyMap<string, number>; readonly beside: ReadonlySet<string> }> {
+  const moving = new Set(paths.filter(path => isMoving(path, deps)))
+  const ids = await knownFiles(
+    tx,
+    paths.filter(path => !moving.has(path)),
+  )
+  const fresh = paths.filter(path => !ids.has(path))
+  if (fresh.length === 0) return { ids, beside: new Set() }
+  const named = await nameFiles(tx, fresh, deps)
+  const files = named.filter(({ isBeside }) => isBeside !== true)
+  if (files.length > 0) for (const [path, id] of await addFiles(tx, files)) ids.set(path, id)
+  return { ids, beside: new Set(named.flatMap(({ path, isBeside }) => (isBeside === true ? [path] : []))) }
+}
+
 async function store(tx: Tx, tally: Tally, deps: CountDeps): Promise<void> {
+  const { ids, beside } = await idsOf(tx, [...new Set(tally.files.map(({ path }) => path))], deps)
+  tally.leaveOut(beside)
   const { files, others, recent } = tally
   if (others.length > 0) await addOthers(tx, others)
   if (files.length === 0) return
-  const paths = [...new Set(files.map(({ path }) => path))]
-  const ids = await knownFiles(tx, paths)
-  const fresh = paths.filter(path => !ids.has(path))
-  if (fresh.length > 0) for (const [path, id] of await addFiles(tx, await nameFiles(tx, fresh, deps))) ids.set(path, id)
   await addCounts(tx, files, ids)
   await addRecent(
     tx,

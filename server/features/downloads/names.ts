@@ -1,26 +1,18 @@
 import { relative } from 'node:path'
 import { filesAt } from '../../catalog/queries/file-paths.ts'
-import type { Codename, FormatId } from '../../core/identity.ts'
+import type { Codename } from '../../core/identity.ts'
 import type { Repositories } from '../../core/repository.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Layout } from '../../files/layout.ts'
 import type { Format } from '../../formats/format.ts'
-
-/** What a path of a tree was. */
-export interface NamedFile {
-  readonly path: string
-  readonly format: FormatId
-  /** Undefined where it belongs to no distribution alone. */
-  readonly codename: string | undefined
-  readonly name: string
-  readonly version: string
-  readonly arch: string
-}
+import { decoded, type NamedFile } from './named-file.ts'
+import { moves, nameFetched, readRegistryPath } from './registry-names.ts'
 
 export interface NamesDeps {
   readonly layout: Pick<Layout, 'live' | 'generation' | 'byHash' | 'publishedFolder' | 'aptPool' | 'apkKeys'>
   readonly repositories: Pick<Repositories, 'find'>
+  /** Those whose trees are looked in. */
   readonly formats: readonly Pick<Format, 'id' | 'site'>[]
 }
 
@@ -29,14 +21,6 @@ interface Placed {
   readonly path: string
   readonly codename: string
   readonly within: readonly string[]
-}
-
-function decoded(path: string): string[] {
-  try {
-    return path.split('/').map(decodeURIComponent)
-  } catch {
-    return path.split('/')
-  }
 }
 
 function placeOf(path: string, { layout, repositories, formats }: NamesDeps): Placed | undefined {
@@ -69,12 +53,7 @@ function guess(path: string, formats: NamesDeps['formats']): Omit<NamedFile, 'pa
   return { format: /\.(\w+)$/.exec(file)?.[1] ?? '', name: file, version: '', arch: '' }
 }
 
-/** Names the packages behind paths: by the catalogue, else by what the file is called. */
-export async function nameFiles(
-  db: Queryable,
-  paths: readonly string[],
-  deps: NamesDeps,
-): Promise<readonly NamedFile[]> {
+async function nameInTrees(db: Queryable, paths: readonly string[], deps: NamesDeps): Promise<readonly NamedFile[]> {
   const placed = new Map(paths.map(path => [path, placeOf(path, deps)]))
   const byCodename = Map.groupBy(
     [...placed.values()].filter(one => one !== undefined),
@@ -94,4 +73,25 @@ export async function nameFiles(
     const found = at?.within.map(one => known.get(`${at.codename} ${one}`)).find(one => one !== undefined)
     return { path, codename: at?.codename, ...(found ?? guess(path, deps.formats)) }
   })
+}
+
+/** Names the packages behind paths: by the catalogue, else by what the file is called. Not in their order. */
+export async function nameFiles(
+  db: Queryable,
+  paths: readonly string[],
+  deps: NamesDeps,
+): Promise<readonly NamedFile[]> {
+  const read = paths.map(path => ({ path, inRegistry: readRegistryPath(path, deps.repositories) }))
+  const inRegistries = read.flatMap(({ inRegistry }) => inRegistry ?? [])
+  const inTrees = read.flatMap(({ path, inRegistry }) => (inRegistry === undefined ? [path] : []))
+  return [
+    ...(inTrees.length === 0 ? [] : await nameInTrees(db, inTrees, deps)),
+    ...(await nameFetched(db, inRegistries)),
+  ]
+}
+
+/** Whether a path is looked up anew each time. */
+export function isMoving(path: string, { repositories }: Pick<NamesDeps, 'repositories'>): boolean {
+  const inRegistry = readRegistryPath(path, repositories)
+  return inRegistry !== undefined && moves(inRegistry)
 }

@@ -3,10 +3,13 @@ import { listUnfetched } from '../../catalog/queries/file-paths.ts'
 import { seesAll, type Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { CLIENTS, KINDS, type ClientType, type RequestKind } from './access-log.ts'
+import { FORMATS } from '../../formats/index.ts'
 import { networkOf } from './store.ts'
-import { COUNTED, type DownloadStats, type RecentDownload } from './contract.ts'
+import type { DownloadStats, RecentDownload } from './contract.ts'
 
 const MOST = 50
+const FORMAT_IDS = FORMATS.map(({ id }) => id)
+const OF_TREES = FORMATS.filter(({ site }) => site !== undefined).map(({ id }) => id)
 
 interface Scope {
   readonly viewer: Viewer
@@ -175,7 +178,7 @@ export async function readStats(
     by<{ network: string }>(db, scope, { columns: `abbrev(${networkOf('c.address')}) as network`, group: '1' }),
     readRequests(db, scope),
     readRecent(db, scope, isWhole),
-    listUnfetched(db, scope.viewer, { since: scope.since, most: scope.most ?? MOST, formats: COUNTED }),
+    listUnfetched(db, scope.viewer, { since: scope.since, most: scope.most ?? MOST, trees: OF_TREES }),
     readFirstDay(db),
   ])
   const peak = perDay.reduce<(typeof perDay)[number] | undefined>(
@@ -188,7 +191,7 @@ export async function readStats(
       unique_packages: totals.packages,
       unique_clients: totals.clients,
       total_bytes: totals.bytes,
-      per_format: countsOf(COUNTED, formats),
+      per_format: countsOf(FORMAT_IDS, formats),
       per_client_type: countsOf(CLIENTS, clients),
       avg_per_day: perDay.length === 0 ? 0 : Math.round(totals.downloads / perDay.length),
       peak_day: peak ?? null,

@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from '../../db/db.ts'
 import { clientOf, type Access } from './access-log.ts'
 import type { LogState } from './assign.ts'
-import type { NamedFile } from './names.ts'
+import type { NamedFile } from './named-file.ts'
 import { RECENT, type FileCount, type OtherCount } from './tally.ts'
 
 export const listStates = (db: Queryable, series: string): Promise<LogState[]> =>
@@ -43,7 +43,7 @@ export async function advance(tx: Tx, from: LogState | undefined, to: Progress):
   return row?.id
 }
 
-/** The ids of files that are known, by their paths. */
+/** The ids of files that are known, by their paths; of paths that always give the same. */
 export async function knownFiles(db: Queryable, paths: readonly string[]): Promise<Map<string, number>> {
   const rows = await db.query<{ id: number; path: string }>(
     'select id, path from download_file where path = any($1::text[])',
@@ -57,7 +57,7 @@ export async function addFiles(tx: Tx, files: readonly NamedFile[]): Promise<Map
   const rows = await tx.query<{ id: number; path: string }>(
     `insert into download_file (path, format, codename, name, version, arch)
     select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
-    on conflict (path) do update set path = excluded.path returning id, path`,
+    on conflict (path, coalesce(codename, ''), version) do update set path = excluded.path returning id, path`,
     [column('path'), column('format'), column('codename'), column('name'), column('version'), column('arch')],
   )
   return new Map(rows.map(({ id, path }) => [path, id]))

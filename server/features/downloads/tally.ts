@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { clientOf, parseAccessLine, type Access, type ClientType, type RequestKind } from './access-log.ts'
+import { REGISTRY_ROOTS } from './registry-paths.ts'
 
 /** Downloads of one file by one client in one day. */
 export interface FileCount {
@@ -15,18 +16,20 @@ export interface FileCount {
 export interface OtherCount {
   readonly day: string
   readonly kind: RequestKind
-  /** The distribution as the path names it; empty where it names none. */
+  /** The distribution or registry as the path names it; empty where it names none. */
   readonly codename: string
   requests: number
   bytes: number
 }
 
 export interface Tally {
-  /** Counts the lines of a block; what is no request of a tree is passed over. */
+  /** Counts the lines of a block; what is no request of a tree or a registry is passed over. */
   add(block: string): void
+  /** Counts requests of these paths with index files: they give no package. */
+  leaveOut(paths: ReadonlySet<string>): void
   readonly files: readonly FileCount[]
   readonly others: readonly OtherCount[]
-  /** The last downloads of each distribution, oldest first. */
+  /** The last downloads of each distribution and registry, oldest first. */
   readonly recent: readonly Access[]
   /** Lines that could not be read. */
   readonly unread: number
@@ -38,16 +41,21 @@ export const RECENT = 50
 /** What an address is in a log that does not tell: behind a socket, for example. */
 const NOBODY = '0.0.0.0'
 
-/** `/repos/pool/jammy/…`, `/repos/dists/jammy/…`, `/repos/almalinux9/…`, `/apk/alpine3.20/…`, also with `@12`. */
-const CODENAME = /^\/(?:repos\/(?:pool\/|dists\/)?|apk\/)([a-z0-9.-]+)(?:@\d+)?\//
+/**
+ * `/repos/pool/jammy/…`, `/repos/dists/jammy/…`, `/repos/almalinux9/…`, `/apk/alpine3.20/…`, also with `@12`, and
+ * `/npm/ours/…`.
+ */
+const CODENAME = new RegExp(
+  String.raw`^/(?:repos/(?:pool/|dists/)?|apk/|${REGISTRY_ROOTS.join('|')})([a-z0-9.-]+)(?:@\d+)?/`,
+)
 
-/** The distribution that a path names; empty where it names none. */
+/** The distribution or registry that a path names; empty where it names none. */
 export function codenameIn(path: string, isCodename: (text: string) => boolean): string {
   const [, name = ''] = CODENAME.exec(path) ?? []
   return isCodename(name) ? name : ''
 }
 
-/** @param isCodename  whether there is a distribution of this name */
+/** @param isCodename  whether there is a distribution or registry of this name */
 export function createTally(isCodename: (text: string) => boolean): Tally {
   const files = new Map<string, FileCount>()
   const others = new Map<string, OtherCount>()
@@ -85,13 +93,16 @@ export function createTally(isCodename: (text: string) => boolean): Tally {
     recent.set(codename, last)
   }
 
-  function addOther({ hour, kind, path, bytes }: Access): void {
-    const day = hour.slice(0, 10)
+  function addOther(
+    day: string,
+    kind: RequestKind,
+    { path, bytes, requests }: { readonly path: string; readonly bytes: number; readonly requests: number },
+  ): void {
     const codename = codenameOf(path)
     const key = `${day} ${kind} ${codename}`
     const known = others.get(key) ?? { day, kind, codename, requests: 0, bytes: 0 }
     others.set(key, known)
-    known.requests++
+    known.requests += requests
     known.bytes += bytes
   }
 
@@ -101,8 +112,21 @@ export function createTally(isCodename: (text: string) => boolean): Tally {
         const access = parseAccessLine(block.slice(at, end))
         if (access === undefined) unread++
         else if (access.kind === 'download') addDownload(access)
-        else addOther(access)
+        else addOther(access.hour.slice(0, 10), access.kind, { path: access.path, bytes: access.bytes, requests: 1 })
       }
+    },
+    leaveOut(paths) {
+      if (paths.size === 0) return
+      for (const [key, { day, path, downloads, bytes }] of files)
+        if (paths.has(path)) {
+          files.delete(key)
+          addOther(day, 'index', { path, bytes, requests: downloads })
+        }
+      for (const [codename, last] of recent)
+        recent.set(
+          codename,
+          last.filter(({ path }) => !paths.has(path)),
+        )
     },
     get files() {
       return [...files.values()]

@@ -4,6 +4,7 @@ import type { Format } from '../format.ts'
 import { mavenClient } from './client.ts'
 import { complain, folderOf, partsOf } from './coordinates.ts'
 import type { MavenFacts } from './facts.ts'
+import { mavenFetches } from './fetches.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 import { satisfies } from './relation.ts'
@@ -36,4 +37,5 @@ export const maven: Format<MavenFacts> = {
   installCommand: ({ name, version }) => `mvn dependency:get -Dartifact=${name}:${version}`,
   complain,
   registryClient: mavenClient,
+  fetches: mavenFetches,
 }

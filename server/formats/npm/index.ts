@@ -3,6 +3,7 @@ import { compareSemver, semverKey } from '../../core/versions/semver.ts'
 import type { Format } from '../format.ts'
 import { npmClient } from './client.ts'
 import type { NpmFacts } from './facts.ts'
+import { npmFetches } from './fetches.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 import { complain, complainNew, splitName, tarballName } from './name.ts'
@@ -38,4 +39,5 @@ export const npm: Format<NpmFacts> = {
   complainNew,
   complainTag,
   registryClient: npmClient,
+  fetches: npmFetches,
 }

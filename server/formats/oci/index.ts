@@ -3,6 +3,7 @@ import { compareTexts } from '../../core/versions/numerals.ts'
 import type { Format } from '../format.ts'
 import { ociClient } from './client.ts'
 import type { OciFacts } from './facts.ts'
+import { ociFetches } from './fetches.ts'
 import { inner, inspect } from './inspect.ts'
 import { complain } from './names.ts'
 
@@ -42,4 +43,5 @@ export const oci: Format<OciFacts> = {
   installCommand: ({ name, version }) => `docker pull ${name}@${version}`,
   complain,
   registryClient: ociClient,
+  fetches: ociFetches,
 }

@@ -4,6 +4,7 @@ import { comparePep440, isPrePep440, pep440Key } from '../../core/versions/pep44
 import type { Format } from '../format.ts'
 import { pypiClient } from './client.ts'
 import { yank, type PypiFacts } from './facts.ts'
+import { pypiFetches } from './fetches.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 import { complainName, complainVersion, fileNameOf, normalName, normalVersion, readFileName } from './names.ts'
@@ -34,6 +35,7 @@ export const pypi: Format<PypiFacts> = {
     printPurl({ type: 'pypi', name, version, qualifiers: { file_name: fileNameOf({ name, version, arch }) } }),
   installCommand: ({ name, version }) => `pip install ${name}==${version}`,
   registryClient: pypiClient,
+  fetches: pypiFetches,
   yank,
   complain({ name, version, arch }) {
     const why = complainName(name) ?? complainVersion(version)

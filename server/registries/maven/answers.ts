@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { whyHeld } from '../held.ts'
 import { plain } from '../plain.ts'
 import type { Refusal, RegistryAnswer, RegistryRequest } from '../protocol.ts'
-import type { Algorithm } from './place.ts'
+import type { Algorithm } from '../../formats/maven/place.ts'
 
 /** What Maven, Gradle and sbt show is the text after the status; the body is for people who look. */
 export const refuse = ({ status, detail }: Refusal): RegistryAnswer => plain(status, detail)

@@ -10,7 +10,7 @@ import { readAt } from '../../lib/read-at.ts'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { printBytes } from '../../lib/limited.ts'
-import type { Algorithm } from './place.ts'
+import type { Algorithm } from '../../formats/maven/place.ts'
 import {
   addArrived,
   addSaid,

@@ -8,7 +8,7 @@ import type { RegistryAnswer, RegistryProtocol, RegistryRequest, Together } from
 import { isProxy } from '../remote/remote.ts'
 import { list } from './answers.ts'
 import { printListing } from './metadata.ts'
-import { groupName, isOfBuilds, nameAt, placeOf } from './place.ts'
+import { groupName, isOfBuilds, nameAt, placeOf } from '../../formats/maven/place.ts'
 
 /** The plugins that a list names; undefined where it is a list of versions. @throws Malformed */
 function pluginsIn(bytes: Buffer | string, group: string): readonly PluginRow[] | undefined {

@@ -19,7 +19,7 @@ import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { staleHeaders, visibleOf, type RemoteName } from '../remote/remote.ts'
 import { held, list, refuse, text, typeOf } from './answers.ts'
 import { printListing } from './metadata.ts'
-import { groupName, nameAt, type FilePlace, type MetadataPlace } from './place.ts'
+import { groupName, nameAt, type FilePlace, type MetadataPlace } from '../../formats/maven/place.ts'
 import { fileAnswer } from './read.ts'
 import { remotePath, type RemoteMavenAbout } from './remote.ts'
 

@@ -8,7 +8,7 @@ import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { refOf } from '../refs.ts'
 import { held, list, text, typeOf } from './answers.ts'
 import { printBuilds, printListing } from './metadata.ts'
-import { isOfBuilds, nameAt, type FilePlace, type MetadataPlace } from './place.ts'
+import { isOfBuilds, nameAt, type FilePlace, type MetadataPlace } from '../../formats/maven/place.ts'
 
 export type ReadDeps = Pick<RegistryDeps, 'db' | 'catalog'>
 

@@ -1,6 +1,6 @@
 import type { Blob, Codename } from '../../core/identity.ts'
 import type { Queryable, Tx } from '../../db/db.ts'
-import type { Algorithm } from './place.ts'
+import type { Algorithm } from '../../formats/maven/place.ts'
 
 /** A version whose files arrive one by one. `version` is what their names say. */
 export interface Deploy {

@@ -1,13 +1,5 @@
 import { fail } from '../../core/errors.ts'
-import {
-  buildOf,
-  complainOf,
-  isSnapshot,
-  nameOf,
-  readKind,
-  type Coordinates,
-  type FileKind,
-} from '../../formats/maven/coordinates.ts'
+import { buildOf, complainOf, isSnapshot, nameOf, readKind, type Coordinates, type FileKind } from './coordinates.ts'
 
 /** The checksums that stand beside every file, as Maven names them. */
 export const ALGORITHMS = ['md5', 'sha1', 'sha256', 'sha512'] as const

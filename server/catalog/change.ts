@@ -69,6 +69,8 @@ export interface SetTag {
   readonly of: PackageName
   readonly tag: string
   readonly version?: string
+  /** When somebody moved it elsewhere, where it comes from there; absent: now. */
+  readonly at?: Iso
 }
 
 /** Everything that can change what is here. */

@@ -1,6 +1,7 @@
 import type { Distribution } from '../core/repository.ts'
 import type { FormatId, PackageIdentity, RelPath, Sha256 } from '../core/identity.ts'
 import type { Description, PackageKind } from '../core/manifest.ts'
+import type { Mark, MarkBringer } from '../core/mark.ts'
 import type { Offered, Provided, Reach, Relation } from '../core/relation.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import type { Unpacked } from '../files/unpacked.ts'
@@ -200,6 +201,12 @@ export interface Format<Facts = unknown> {
    * facts, the same ones where nothing changes. Absent where clients know no such mark.
    */
   yank?(facts: Facts, mark: Yank | undefined): Facts
+  /**
+   * The facts of a version with what another installation says of it. A mark that a person set here stays.
+   * @returns the same facts where nothing changes; undefined where a person here said something else. Absent where
+   * clients know no marks
+   */
+  carryMark?(facts: Facts, mark: Mark, from: MarkBringer): Facts | undefined
   /** Why clients of its registries could not use this tag, or undefined; absent where they take any. */
   complainTag?(tag: string): string | undefined
   /** A package to try the way with, the same bytes each time; absent where this build makes none. */

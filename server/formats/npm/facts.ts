@@ -1,3 +1,5 @@
+import { isBrought, type Mark, type MarkBringer } from '../../core/mark.ts'
+
 /** The facts about a version that a packument needs beside its blob. */
 export interface NpmFacts {
   /** What the registry says of this version in full: its package.json as JSON text, without `dist`. */
@@ -12,6 +14,16 @@ export interface NpmFacts {
   readonly keywords: readonly string[]
   /** What installing it warns of; absent where it is not deprecated. */
   readonly deprecated?: string
+  /** Where a bundle brought that; absent where somebody here said it. */
+  readonly deprecatedBy?: string
   /** The tags that it was published with while clients do not get it: they name it once they do. */
   readonly wantedTags?: readonly string[]
+}
+
+/** See `Format.carryMark`. */
+export function carryMark(facts: NpmFacts, mark: Mark, { by }: MarkBringer): NpmFacts | undefined {
+  const { deprecated, deprecatedBy, ...plain } = facts
+  if (deprecated === mark.deprecated) return facts
+  if (deprecated !== undefined && !isBrought(deprecatedBy)) return undefined
+  return mark.deprecated === undefined ? plain : { ...plain, deprecated: mark.deprecated, deprecatedBy: by }
 }

@@ -1,5 +1,6 @@
 import { malformed, quote } from '../../lib/limited.ts'
 import type { Description } from '../../core/manifest.ts'
+import { isBrought, type Mark, type MarkBringer } from '../../core/mark.ts'
 import type { Yank } from '../format.ts'
 import { needValue, valueOf, type Headers } from './metadata.ts'
 import { complainName, complainVersion, normalName, normalVersion, type FileName } from './names.ts'
@@ -121,4 +122,11 @@ export function yank(facts: PypiFacts, mark: Yank | undefined): PypiFacts {
   if (facts.yanked?.reason === mark?.reason) return facts
   const { yanked: _, ...plain } = facts
   return mark === undefined ? plain : { ...plain, yanked: mark }
+}
+
+/** See `Format.carryMark`. */
+export function carryMark(facts: PypiFacts, { yanked }: Mark, { by, at }: MarkBringer): PypiFacts | undefined {
+  if (facts.yanked?.reason === yanked?.reason) return facts
+  if (facts.yanked !== undefined && !isBrought(facts.yanked.by)) return undefined
+  return yank(facts, yanked && { reason: yanked.reason, by, at })
 }

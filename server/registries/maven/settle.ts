@@ -53,9 +53,35 @@ function mustBe(
   if (ref !== asked) fail('bad_package', { filename, why: `its pom says ${ref}, and its address ${asked}` })
 }
 
+/** Removes what a registry keeps no longer of a snapshot. Held builds wait for their decision. */
+export async function thinSnapshots(
+  { db, catalog }: Pick<RegistryDeps, 'db' | 'catalog'>,
+  { ref: { codename, name, version } }: Pick<Manifest, 'ref'>,
+  registry: Distribution,
+): Promise<void> {
+  const base = buildOf(version)?.base
+  const keep = registry.registry?.snapshotsKept ?? SNAPSHOTS_KEPT
+  if (base === undefined) return
+  const builds = (await listVersionRows(db, ALL_SEEING, { codename, name })).filter(
+    row => row.state === 'published' && row.version !== base && baseOf(row.version) === base,
+  )
+  for (const old of builds.slice(0, Math.max(0, builds.length - keep))) {
+    const ref = refOf({ registry }, name, old.version)
+    await catalog.change(
+      {
+        kind: 'delete',
+        ref,
+        why: `The registry keeps ${keep} builds of a snapshot.`,
+        unless: tx => isPinned(tx, ref),
+      },
+      { name: 'retention' },
+    )
+  }
+}
+
 /** Makes it. */
 export function createSettle(deps: SettleDeps): Settle {
-  const { db, deploys, lock, catalog, clock, log, repositories } = deps
+  const { db, deploys, lock, clock, log, repositories } = deps
 
   /** A file that names no build gets the one that its version becomes. */
   async function withBuild(
@@ -75,28 +101,6 @@ export function createSettle(deps: SettleDeps): Settle {
     return {
       version,
       files: files.map(file => ({ ...file, filename: `${artifact}-${version}${file.filename.slice(begin.length)}` })),
-    }
-  }
-
-  /** Removes what a registry keeps no longer of a snapshot. Held builds wait for their decision. */
-  async function thin({ ref: { codename, name, version } }: Manifest, registry: Distribution): Promise<void> {
-    const base = buildOf(version)?.base
-    const keep = registry.registry?.snapshotsKept ?? SNAPSHOTS_KEPT
-    if (base === undefined) return
-    const builds = (await listVersionRows(db, ALL_SEEING, { codename, name })).filter(
-      row => row.state === 'published' && row.version !== base && baseOf(row.version) === base,
-    )
-    for (const old of builds.slice(0, Math.max(0, builds.length - keep))) {
-      const ref = refOf({ registry }, name, old.version)
-      await catalog.change(
-        {
-          kind: 'delete',
-          ref,
-          why: `The registry keeps ${keep} builds of a snapshot.`,
-          unless: tx => isPinned(tx, ref),
-        },
-        { name: 'retention' },
-      )
     }
   }
 
@@ -128,7 +132,7 @@ export function createSettle(deps: SettleDeps): Settle {
       const changed = await admit(of, registry)
       if (changed === undefined) return undefined
       await deploys.drop(of)
-      if (changed.outcome === 'created') await thin(changed.manifest, registry)
+      if (changed.outcome === 'created') await thinSnapshots(deps, changed.manifest, registry)
       return changed.manifest
     } catch (error) {
       if (!isOurFault(error)) await deploys.drop(of)

@@ -43,7 +43,7 @@ export async function deprecate(
         kind: 'review',
         ref: refOf(request, name, version),
         judge: (before, now) => {
-          const { deprecated: _, ...facts } = before.facts as NpmFacts
+          const { deprecated: _, deprecatedBy: __, ...facts } = before.facts as NpmFacts
           return {
             after: {
               ...before,

@@ -8,6 +8,8 @@ import { createOci } from './oci/index.ts'
 import type { ProtocolDeps } from './protocol-deps.ts'
 import type { RegistryProtocol } from './protocol.ts'
 import { createPypi } from './pypi/index.ts'
+import type { RegistryIntake } from '../pipeline/registry-intake.ts'
+import { createIntake } from './carried/intake.ts'
 import { createRemote, type RemoteDeps } from './remote/remote.ts'
 
 /** Every protocol of this build. A new one is its folder and one line here. */
@@ -22,10 +24,13 @@ const PROTOCOLS: readonly ((deps: OciDeps & ProtocolDeps) => RegistryProtocol)[]
 export function composeRegistries(deps: RemoteDeps & Omit<OciDeps, 'remote' | 'kept'>): Part & {
   readonly protocols: readonly RegistryProtocol[]
   readonly groups: Groups
+  /** The way in for what other installations carry here. */
+  readonly intake: RegistryIntake
 } {
   const remote = createRemote(deps)
   const kept = createKeptDocuments(deps)
   const protocols = PROTOCOLS.map(create => create({ ...deps, remote, kept }))
   const jobs = protocols.flatMap(protocol => protocol.jobs ?? [])
-  return { protocols, groups: createGroups(deps), jobs, stop: () => remote.close() }
+  const intake = createIntake({ ...deps, remote })
+  return { protocols, groups: createGroups(deps), intake, jobs, stop: () => remote.close() }
 }

@@ -12,6 +12,8 @@ export interface RemoteTag {
   readonly checked_at: Date
   readonly tried_at: Date
   readonly said: string | null
+  /** It came from another installation, and its upstream said nothing since. */
+  readonly is_carried: boolean | null
 }
 
 export interface TagKey extends Repository {
@@ -20,8 +22,9 @@ export interface TagKey extends Repository {
 
 export function findRemoteTag(db: Queryable, { codename, name, tag }: TagKey): Promise<RemoteTag | undefined> {
   return db.first<RemoteTag>(
-    `select digest, served, checked_at, tried_at, said from oci_remote_tag
-    where codename = $1 and name = $2 and tag = $3`,
+    `select digest, served, checked_at, tried_at, said,
+      (select n.about ? 'carried_at' from remote_name n where n.codename = t.codename and n.name = t.name) as is_carried
+    from oci_remote_tag t where codename = $1 and name = $2 and tag = $3`,
     [codename, name, tag],
   )
 }
@@ -80,7 +83,8 @@ export async function noteAsked(
     said === undefined
       ? `insert into remote_name (codename, name, is_missing, validators, about, revision, checked_at, tried_at)
         values ($1, $2, false, '{}', '{}', '', $3, $3)
-        on conflict (codename, name) do update set checked_at = $3, tried_at = $3, said = null`
+        on conflict (codename, name) do update set checked_at = $3, tried_at = $3, said = null,
+          about = remote_name.about - 'carried_at'`
       : 'update remote_name set tried_at = $3, said = $4 where codename = $1 and name = $2',
     values,
   )

@@ -25,6 +25,8 @@ export interface NameRow {
   readonly tried_at: Date
   readonly said: string | null
   readonly judged_for: string
+  /** It came from another installation, and its upstream said nothing since. */
+  readonly is_carried: boolean
 }
 
 /** A waiver that holds. */
@@ -56,7 +58,8 @@ export interface RemoteRow {
 export function findName(db: Queryable, { codename, name }: RemoteKey): Promise<NameRow | undefined> {
   return db
     .repeat<NameRow>(
-      `select is_missing, validators, about, revision, checked_at, tried_at, said, judged_for
+      `select is_missing, validators, about, revision, checked_at, tried_at, said, judged_for,
+        about ? 'carried_at' as is_carried
       from remote_name where codename = $1 and name = $2`,
       [codename, name],
     )

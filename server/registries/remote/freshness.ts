@@ -11,6 +11,8 @@ export interface AskedRow {
   readonly tried_at: Date
   /** Why that failed; null where it did not. */
   readonly said: string | null
+  /** It came from another installation, and its upstream said nothing since: it holds at any age. */
+  readonly is_carried?: boolean | null
 }
 
 /** Set where the upstream could not be asked now: since when that is what is known, and why. */
@@ -61,7 +63,8 @@ export function createFreshness({
   readonly flights: Flights
 }): Freshness {
   const ageOf = (at: Date): number => clock.now().getTime() - at.getTime()
-  const isUsable = ({ checked_at }: AskedRow): boolean => ageOf(checked_at) < STALE_MS
+  const isUsable = ({ checked_at, is_carried: isCarried }: AskedRow): boolean =>
+    isCarried === true || ageOf(checked_at) < STALE_MS
   const staled = <T extends AskedRow>(row: T, said: string): Known<T> => ({
     ...row,
     stale: { since: row.checked_at, said },

@@ -260,6 +260,8 @@ function composeImporting(
 ) {
   const { upstreams, packages, gate, vulndb, scanning, outbound } = verbs
   const { matcher } = scanning
+  const { repositories } = base
+  const { intake } = verbs.registries
   const needs = {
     ...ofTrees(named(base, 'imports')),
     ...upstreams,
@@ -276,7 +278,7 @@ function composeImporting(
     composeMirror({ ...needs, planner: imports.planner, notices: outbound.notices, nextRun }),
     composeSecurityUpdates({ ...needs, planner: imports.planner, notices: outbound.notices, nextRun }),
     composeAdopt({ ...env, ...needs, activeFormats: active }),
-    composeBundles({ ...env, ...ofTrees(base), ...needs, ...signatures, vulndb, activeFormats: active }),
+    composeBundles({ ...env, ...base, ...needs, ...signatures, vulndb, activeFormats: active, repositories, intake }),
   ]
   return { imports, features }
 }

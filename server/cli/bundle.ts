@@ -9,8 +9,8 @@ import { parseArgs } from 'node:util'
 const USAGE = `GATEHOUSE_URL=… GATEHOUSE_TOKEN=… npm run bundle -- COMMAND
 
 On the connected side:
-  make --site NAME [--since-bundle | --since-receipt FILE | --all] [--distribution CODENAME]… [--package NAME]…
-       [--group NAME]… [--no-vulnerability] [--no-antivirus] [--out FILE]
+  make --site NAME [--since-bundle | --since-receipt FILE | --all] [--distribution CODENAME]… [--registry NAME]…
+       [--package NAME]… [--group NAME]… [--no-vulnerability] [--no-antivirus] [--out FILE]
   receipt FILE                  reads the receipt of a site
   sites                         lists sites, and what is new for each
   add-site NAME [--label TEXT]
@@ -189,6 +189,7 @@ interface Values {
   readonly 'no-vulnerability'?: boolean
   readonly 'no-antivirus'?: boolean
   readonly 'distribution'?: readonly string[]
+  readonly 'registry'?: readonly string[]
   readonly 'package'?: readonly string[]
   readonly 'group'?: readonly string[]
 }
@@ -213,6 +214,7 @@ async function make(values: Values): Promise<void> {
     vulnerability: values['no-vulnerability'] !== true,
     antivirus: values['no-antivirus'] !== true,
     ...(values.distribution === undefined ? {} : { distributions: values.distribution }),
+    ...(values.registry === undefined ? {} : { registries: values.registry }),
     ...(values.package === undefined ? {} : { packages: values.package }),
     ...(values.group === undefined ? {} : { groups: values.group }),
   }
@@ -353,6 +355,7 @@ async function main(): Promise<void> {
         'no-vulnerability': flag,
         'no-antivirus': flag,
         'distribution': several,
+        'registry': several,
         'package': several,
         'group': several,
         'help': flag,

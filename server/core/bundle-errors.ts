@@ -9,6 +9,7 @@ export const BUNDLE_ERRORS = {
   ],
   bundle_unknown_packages: [422, 'Nothing is published here under {names}.'],
   bundle_group_empty: [422, 'Nothing of the import group {group} is published here, so nothing of it can go along.'],
+  bundle_group_chosen: [422, '{name} is a group, which has no versions of its own. Choose its members.'],
   bundle_no_room: [
     507,
     'The bundle needs {needs_mb} MB, and {free_mb} MB are free. Remove older bundles, or make room.',

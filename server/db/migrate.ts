@@ -49,6 +49,7 @@ import { registryBlobs } from './migrations/0047-registry-blobs.ts'
 import { remoteRegistries } from './migrations/0049-remote-registries.ts'
 import { ociRemote } from './migrations/0055-oci-remote.ts'
 import { registryDownloads } from './migrations/0056-registry-downloads.ts'
+import { bundleWords } from './migrations/0057-bundle-words.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -100,6 +101,7 @@ const MIGRATIONS: readonly Migration[] = [
   remoteRegistries,
   ociRemote,
   registryDownloads,
+  bundleWords,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

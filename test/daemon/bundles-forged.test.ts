@@ -143,7 +143,7 @@ describe('a pinned sender whose bundles are not as they must be', () => {
       ['a member twice', list => ({ ...list, files: [...list.files, ...list.files] }), /names a member twice/],
       ['another name', list => ({ ...list, number: 5 }), /the name or the date of the bundle is wrong/],
       ['a date that is none', list => ({ ...list, created_at: 'soon' }), /the name or the date/],
-      ['a later form', list => ({ ...list, format: 2 as 1 }), /it has the format 2, and this release reads 1/],
+      ['a later form', list => ({ ...list, format: 3 as 1 }), /it has the format 3, and this release reads 1 and 2/],
       ['a receipt', list => ({ ...list, kind: 'receipt' as 'bundle' }), /it is no bundle/],
       ['a site that is a path', list => ({ ...list, site: '../x' }), /is wrong at \/site/],
       [

@@ -36,7 +36,7 @@ export interface BundleNeeds
       | 'settings'
       | 'spool'
     >,
-    Pick<TakeDeps, 'arrivals' | 'loadSignatures'> {
+    Pick<TakeDeps, 'arrivals' | 'loadSignatures' | 'intake'> {
   readonly db: Db
   readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
   readonly worker: BundleRouteDeps['jobs']

@@ -69,6 +69,12 @@ const CHOICE = {
     }),
   ),
   distributions: Type.Optional(Codenames),
+  registries: Type.Optional(
+    Type.Unsafe<string[]>({
+      ...Codenames,
+      description: 'Registries, hosted ones and proxies; a group has no versions of its own.',
+    }),
+  ),
   packages: Type.Optional(Names),
   groups: Type.Optional(Names),
 }
@@ -88,7 +94,7 @@ export const bundles = contract({
   'POST /bundles': {
     summary: 'Makes a bundle for a site: packages, vulnerability data and antivirus signatures that it lacks.',
     details:
-      'It is made as a job. Without `distributions` and `packages` everything goes that is published and that the caller sees; `packages` names some, and `groups` what was imported together: they go with all that they need of what is published here.',
+      'It is made as a job. Without `distributions`, `registries` and `packages` everything goes that is published in distributions and that the caller sees; `registries` adds registries, alone where no distribution is named. `packages` names some (of registries also `name@version` and `name:tag`), and `groups` what was imported together: they go with all that they need of what is published here.',
     access: 'maintainer+',
     scoped: 'distribution',
     limit,
@@ -106,6 +112,8 @@ export const bundles = contract({
     fails: [
       'bundle_site_not_found',
       'unknown_distribution',
+      'registry_not_found',
+      'bundle_group_chosen',
       'outside_distribution',
       'no_signing_key',
       'import_group_not_found',
@@ -174,6 +182,7 @@ export const bundles = contract({
     query: Type.Object({
       base: CHOICE.base,
       distribution: Type.Optional(Type.String({ maxLength: 80 })),
+      registry: Type.Optional(Type.String({ maxLength: 80, description: 'Alone where no distribution is named.' })),
       package: Type.Optional(Type.String({ maxLength: 300, description: 'With all that it needs.' })),
       group: Type.Optional(Type.String({ maxLength: 300, description: 'What was imported together.' })),
     }),
@@ -181,6 +190,8 @@ export const bundles = contract({
     fails: [
       'bundle_site_not_found',
       'unknown_distribution',
+      'registry_not_found',
+      'bundle_group_chosen',
       'bundle_unknown_packages',
       'import_group_not_found',
       'bundle_group_empty',

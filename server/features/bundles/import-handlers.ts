@@ -5,7 +5,7 @@ import { fail, isRefusal } from '../../core/errors.ts'
 import type { Codename } from '../../core/identity.ts'
 import { maySee, type Viewer } from '../../core/viewer.ts'
 import { lookAt, needAcceptable, type Looked } from '../../imports/bundle/accept.ts'
-import type { RefRow } from '../../imports/bundle/manifest.ts'
+import { codenamesIn, type RefRow } from '../../imports/bundle/manifest.ts'
 import { makeReceipt } from '../../imports/bundle/receipts.ts'
 import {
   addSender,
@@ -110,7 +110,7 @@ async function pin(
 }
 
 const codenamesOf = ({ bundle }: Looked, viewer: Viewer): string[] =>
-  [...new Set(bundle.manifest.packages.map(({ ref }) => ref[1]))].filter(one => maySee(viewer, one as Codename))
+  codenamesIn(bundle.manifest).filter(one => maySee(viewer, one as Codename))
 
 export const importHandlers = asContract<ImportRows>({
   'GET /bundles/senders': async deps => {

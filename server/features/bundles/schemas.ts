@@ -81,6 +81,18 @@ export const TakenSchema = Type.Object({
       why: OrNull(Text),
     }),
   ),
+  /** Tags and marks of registries that are not as they were carried, or took the place of others. */
+  words: Type.Array(
+    Type.Object({
+      word: listed(['tag', 'mark']),
+      tag: OrNull(Text),
+      name: Text,
+      version: Text,
+      registry: Text,
+      outcome: listed(['done', 'already', 'stays', 'waits', 'refused']),
+      why: Text,
+    }),
+  ),
   made_at: Time,
   job_id: Text,
   taken_by: Text,
@@ -128,6 +140,9 @@ export const PreviewSchema = Type.Object({
   /** Versions that the site has and that therefore stay here. */
   there: Count,
   different: Count,
+  /** Of registries: tags that the site does not have so, and versions that something else is said of there. */
+  tags: Count,
+  marks: Count,
   /** The first of them, each with the newest version of its name that is there. */
   named: Type.Array(Type.Object({ ...Named, size: Count, version_there: OrNull(Text) })),
   vulnerability: Type.Object({ configured: Type.Boolean() }),
@@ -184,6 +199,9 @@ export const InspectionSchema = Type.Object({
   /** Packages that it builds on and that are not here. */
   assumed_missing: Count,
   distributions: Type.Array(Type.Object({ distribution: Text, packages: Count, here: Type.Boolean() })),
+  /** Of registries. */
+  tags: Count,
+  marks: Count,
   data: Type.Array(Type.Object({ kind: Text, files: Count, newest: OrNull(Text) })),
   signature: Type.Object({
     state: listed(['trusted', 'unknown_key', 'bad']),

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { needScopes } from '../../core/access.ts'
 import type { Contract, Handlers } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
+import type { Distribution, SeenRepositories } from '../../core/repository.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import { readBody } from '../../files/form.ts'
 import { chooseFor } from '../../imports/bundle/choose.ts'
@@ -64,21 +65,54 @@ export const pinnedOr = (given: Parameters<typeof readPinned>[0]): Promise<Pinne
     throw error
   })
 
-const seenCodenames = ({ repositories }: BundleRouteDeps, viewer: Viewer): string[] =>
-  repositories
-    .seenBy(viewer)
-    .all()
-    .map(({ codename }) => codename)
+/** Distributions and registries that a bundle is made of; with neither all distributions, and no registry. */
+function chosenCodenames(
+  { repositories }: BundleRouteDeps,
+  viewer: Viewer,
+  {
+    distributions,
+    registries,
+  }: { readonly distributions?: readonly string[]; readonly registries?: readonly string[] },
+): string[] {
+  const seen = repositories.seenBy(viewer)
+  const all = registries === undefined ? seen.trees.all() : []
+  return [
+    ...(distributions?.map(codename => seen.trees.get(codename)) ?? all),
+    ...(registries ?? []).map(codename => needRegistry(seen, codename)),
+  ].map(({ codename }) => codename)
+}
+
+/** @throws registry_not_found, registry_takes_no_uploads for a group, which has no versions of its own */
+function needRegistry(seen: SeenRepositories, codename: string): Distribution {
+  const registry = seen.registries().find(one => one.codename === codename)
+  if (registry === undefined) return fail('registry_not_found', { name: codename.slice(0, 80) })
+  return registry.registry?.kind === 'group' ? fail('bundle_group_chosen', { name: codename }) : registry
+}
+
+/** What is new for sites: of all distributions, and of the registries that one of them has. */
+async function publishedFor(deps: BundleRouteDeps, sites: readonly Site[], viewer: Viewer) {
+  const seen = deps.repositories.seenBy(viewer)
+  const there = new Set<string>()
+  for (const site of sites)
+    for (const { ref } of (await readLastReceipt(deps.db, site.id))?.packages ?? []) there.add(ref[1])
+  const all = [...seen.trees.all(), ...seen.registries().filter(({ codename }) => there.has(codename))]
+  return listPublished(
+    deps,
+    all.map(({ codename }) => codename),
+  )
+}
 
 async function lackingAt(deps: BundleRouteDeps, site: Site, all: readonly Published[]): Promise<readonly Published[]> {
   const receipt = await readLastReceipt(deps.db, site.id)
-  if (receipt === undefined) return all
+  if (receipt === undefined) return all.filter(({ words }) => words === undefined)
   const there = new Set(receipt.packages.map(({ ref }) => keyOfRow(ref)))
-  return all.filter(({ ref }) => !there.has(keyOfRow(ref)))
+  const codenames = new Set(receipt.packages.map(({ ref }) => ref[1]))
+  // of registries only those that it has something of
+  return all.filter(({ ref, words }) => !there.has(keyOfRow(ref)) && (words === undefined || codenames.has(ref[1])))
 }
 
 async function viewSite(deps: BundleRouteDeps, site: Site, viewer: Viewer) {
-  return siteView(site, await lackingAt(deps, site, await listPublished(deps.db, seenCodenames(deps, viewer))))
+  return siteView(site, await lackingAt(deps, site, await publishedFor(deps, [site], viewer)))
 }
 
 const needSite = async ({ db }: BundleRouteDeps, name: string): Promise<Site> =>
@@ -171,8 +205,7 @@ export const siteHandlers = asContract<SiteRows>({
   },
   'POST /bundles': async (deps, { body, who, viewer, raw }) => {
     const site = await needSite(deps, body.site)
-    const seen = deps.repositories.seenBy(viewer)
-    const codenames = body.distributions?.map(codename => seen.get(codename).codename) ?? seenCodenames(deps, viewer)
+    const codenames = chosenCodenames(deps, viewer, body)
     needScopes(who, codenames)
     for (const group of body.groups ?? [])
       if ((await listGroups(deps.db, viewer, group)).length === 0) fail('import_group_not_found', { group })
@@ -235,7 +268,7 @@ export const siteHandlers = asContract<SiteRows>({
   },
   'GET /bundles/sites': async (deps, { viewer }) => {
     const sites = await listSites(deps.db)
-    const all = sites.length === 0 ? [] : await listPublished(deps.db, seenCodenames(deps, viewer))
+    const all = sites.length === 0 ? [] : await publishedFor(deps, sites, viewer)
     const views = []
     for (const site of sites) views.push(siteView(site, await lackingAt(deps, site, all)))
     return { sites: views }
@@ -280,9 +313,10 @@ export const siteHandlers = asContract<SiteRows>({
   },
   'GET /bundles/sites/{site}/preview': async (deps, { params, query, viewer, raw }) => {
     const site = await needSite(deps, params.site)
-    const seen = deps.repositories.seenBy(viewer)
-    const codenames =
-      query.distribution === undefined ? seenCodenames(deps, viewer) : [seen.get(query.distribution).codename]
+    const codenames = chosenCodenames(deps, viewer, {
+      ...(query.distribution === undefined ? {} : { distributions: [query.distribution] }),
+      ...(query.registry === undefined ? {} : { registries: [query.registry] }),
+    })
     const base = await baseFor(deps.db, site, query.base ?? 'receipt')
     const wish = {
       codenames,
@@ -299,6 +333,8 @@ export const siteHandlers = asContract<SiteRows>({
       bytes: choice.published.reduce((sum, one) => sum + sizeOf(one), 0),
       there: choice.assumes.length,
       different: choice.different.length,
+      tags: choice.words?.tags.length ?? 0,
+      marks: choice.words?.marks.length ?? 0,
       named: choice.published.slice(0, NAMED).map(one => {
         const [format, distribution, name, version, arch] = one.ref
         return {

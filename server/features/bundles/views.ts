@@ -77,6 +77,11 @@ export function takenView(taken: Taken, hidden: readonly string[]): Static<typeo
     missing: [...taken.missing],
     not_published: notPublished(taken.not_published, hidden),
     data: taken.data.map(one => ({ ...one })),
+    words: taken.words
+      .filter(({ ref }) => !hidden.includes(ref[1]))
+      .map(({ word, tag, ref: [, registry, name, version], outcome, why }) => ({
+        ...{ word, tag, registry, name, version, outcome, why },
+      })),
     made_at: taken.created_at.toISOString(),
     started_at: taken.started_at.toISOString(),
     ended_at: isoOrNull(taken.ended_at),
@@ -158,6 +163,8 @@ export function inspectionOf(
       packages: all.length,
       here: hasDistribution(distribution),
     })),
+    tags: manifest.registries?.tags.length ?? 0,
+    marks: manifest.registries?.marks.length ?? 0,
     data: [...Map.groupBy(manifest.data, ({ kind }) => kind)].map(([kind, files]) => ({
       kind,
       files: files.length,

@@ -1,5 +1,7 @@
 import { keyOfRow, type BundledPackage, type RefRow } from './manifest.ts'
-import { providersOf, type Known, type Published } from './published.ts'
+import { providersOf, type Known, type Providers, type Published } from './published.ts'
+import { registryProviders } from './registry-closure.ts'
+import { tagsHere, wordsFor, type Words, type WordsThere } from './registry-words.ts'
 
 /** What a site is taken to have. */
 export interface Base {
@@ -7,6 +9,8 @@ export interface Base {
   readonly there: ReadonlyMap<string, string>
   /** What bundles that no receipt confirms have brought it, if they came. */
   readonly sent: ReadonlySet<string>
+  /** Tags and marks of registries, where its receipt says them. */
+  readonly words: WordsThere | undefined
 }
 
 export interface Choice {
@@ -16,10 +20,12 @@ export interface Choice {
   readonly assumes: readonly RefRow[]
   /** The site has these with other bytes, and would refuse ours. */
   readonly different: readonly RefRow[]
+  /** Undefined where nothing of a registry is asked for. */
+  readonly words: Words | undefined
 }
 
 /** Packages after what they need; where needs go in circles, in the given order. */
-function leavesFirst(all: readonly Published[], needs: ReadonlyMap<number, readonly (readonly RefRow[])[]>) {
+function leavesFirst(all: readonly Published[], needs: Providers) {
   const byKey = new Map(all.map(one => [keyOfRow(one.ref), one]))
   const sorted: Published[] = []
   const seen = new Set<Published>()
@@ -51,7 +57,7 @@ function leavesFirst(all: readonly Published[], needs: ReadonlyMap<number, reado
 export async function chooseFor(
   known: Known,
   wanted: readonly Published[],
-  { there, sent }: Base,
+  { there, sent, words: wordsThere }: Base,
   signal: AbortSignal,
 ): Promise<Choice> {
   const assumed: Published[] = []
@@ -64,10 +70,13 @@ export async function chooseFor(
     if (digest !== undefined || sent.has(key)) assumed.push(one)
     else going.push(one)
   }
-  const needs = await providersOf(known, going, signal)
+  const needs = new Map([
+    ...(await providersOf(known, going, signal)),
+    ...(await registryProviders(known, { going, among: wanted }, signal)),
+  ])
   const sorted = leavesFirst(going, needs)
   const places = new Map([...sorted, ...assumed].map(({ ref }, n) => [keyOfRow(ref), n]))
-  const packages = sorted.map(({ id, ref, component, files }): BundledPackage => {
+  const packages = sorted.map(({ id, ref, component, files, words }): BundledPackage => {
     const lists = (needs.get(id) ?? [])
       .map(list => list.flatMap(one => places.get(keyOfRow(one)) ?? []))
       .filter(list => list.length > 0)
@@ -76,7 +85,11 @@ export async function chooseFor(
       ...(component === null ? {} : { component }),
       files: files.map(({ name, sha256 }) => ({ name, sha256 })),
       ...(lists.length === 0 ? {} : { needs: lists }),
+      ...(words === undefined ? {} : { published_at: words.published_at.toISOString() }),
     }
   })
-  return { packages, published: sorted, assumes: assumed.map(({ ref }) => ref), different }
+  const words = wanted.some(one => one.words !== undefined)
+    ? wordsFor(wanted, await tagsHere(known, wanted), { places, going: sorted.length, there: wordsThere })
+    : undefined
+  return { packages, published: sorted, assumes: assumed.map(({ ref }) => ref), different, words }
 }

@@ -13,8 +13,18 @@ import type { Keyring } from '../../signing/signer.ts'
 import { listGroups } from '../run/groups.ts'
 import { chooseFor, type Base, type Choice } from './choose.ts'
 import { gatherData, type GatherDeps, type GatheredData } from './gather-data.ts'
-import { bundleName, BUNDLE_ENDING, keyOfRow, printRow, type BundleManifest, type Receipt } from './manifest.ts'
+import {
+  bundleName,
+  BUNDLE_ENDING,
+  keyOfRow,
+  MOST_TAGS_OF_NAME,
+  printRow,
+  type BundleManifest,
+  type Receipt,
+} from './manifest.ts'
 import { closureOf, listPublished, newestOf, type Known, type Published } from './published.ts'
+import { isOfRegistry, namedIn, nameKeyOfRow, registryClosure, type TagsOf } from './registry-closure.ts'
+import { tagsHere, wordsIn } from './registry-words.ts'
 import { findSite, isWithin, noteMade, readLastReceipt, readSent, type Site } from './sites.ts'
 import { steadily } from './steadily.ts'
 import { DamagedMember, writeBundle } from './write-bundle.ts'
@@ -27,6 +37,7 @@ export const BASES = ['receipt', 'bundle', 'all'] as const
 export interface MakeRequest {
   readonly site: string
   readonly base: (typeof BASES)[number]
+  /** Distributions and registries. */
   readonly codenames: readonly string[]
   /** Names, and what was imported together: only they and what they need; both absent: all in these distributions. */
   readonly packages?: readonly string[]
@@ -79,6 +90,7 @@ export async function baseFor(
   return {
     there: new Map((receipt?.packages ?? []).map(({ ref, sha256 }) => [keyOfRow(ref), sha256])),
     sent,
+    words: wordsIn(receipt),
     receipt,
     basedOn: {
       kind: isAll ? 'all' : kind,
@@ -111,20 +123,28 @@ async function inGroup({ db }: Known, group: string, { codenames }: Wish, all: r
  */
 export async function wantedOf(deps: Known, wish: Wish, signal: AbortSignal): Promise<readonly Published[]> {
   const { codenames, packages = [], groups = [] } = wish
-  const all = await listPublished(deps.db, codenames)
+  const all = await listPublished(deps, codenames)
   if (!isChoice(wish)) return all
-  const named = newestOf(all, packages)
-  const there = new Set(named.map(({ ref }) => ref[2]))
-  const unknown = packages.filter(name => !there.has(name))
+  const ofTrees = all.filter(one => !isOfRegistry(one))
+  const tags = Map.groupBy(await tagsHere(deps, all), one => nameKeyOfRow([one.format, one.codename, one.name, '', '']))
+  const tagsOf: TagsOf = key => tags.get(key) ?? []
+  const roots: Published[] = []
+  const unknown: string[] = []
+  for (const name of packages) {
+    const named = [...newestOf(ofTrees, [name]), ...namedIn(deps, all, tagsOf, name)]
+    if (named.length === 0) unknown.push(name)
+    roots.push(...named)
+  }
   if (unknown.length > 0) fail('bundle_unknown_packages', { names: unknown.join(', ') })
-  const roots = [...named]
   for (const group of groups) roots.push(...(await inGroup(deps, group, wish, all)))
-  return closureOf(deps, { all, roots: [...new Set(roots)] }, signal)
+  const chosen = [...new Set(roots)]
+  const trees = await closureOf(deps, { all, roots: chosen.filter(one => !isOfRegistry(one)) }, signal)
+  return [...trees, ...(await registryClosure(deps, { all, roots: chosen, tagsOf }, signal))]
 }
 
 async function tellChoice(
   run: Run<never>,
-  { packages, assumes, different }: Choice,
+  { packages, assumes, different, words }: Choice,
   { basedOn }: { readonly basedOn: BundleManifest['based_on'] },
 ): Promise<void> {
   const named = different.slice(0, NAMED).map(printRow).join(', ')
@@ -135,6 +155,18 @@ async function tellChoice(
         level: 'info',
         message: `${packages.length} packages go along; ${assumes.length} are taken to be there${basedOn.receipt === null ? '' : ` by the receipt of ${basedOn.receipt.slice(0, 10)}`}.`,
       },
+      ...(words === undefined || words.tags.length + words.marks.length === 0
+        ? []
+        : [
+            {
+              level: 'info' as const,
+              message: `Of registries ${words.tags.length} tags go along, and what is said of ${words.marks.length} versions.`,
+            },
+          ]),
+      ...(words?.cut ?? []).map(name => ({
+        level: 'warning' as const,
+        message: `Only the newest ${MOST_TAGS_OF_NAME} tags of ${name} go along.`,
+      })),
       ...(different.length === 0
         ? []
         : [
@@ -177,15 +209,16 @@ async function make(deps: MakeDeps, run: Run<never>, request: MakeRequest, scrat
   const loaded = new Set(base.receipt?.data)
   const gathered = await gatherData(deps, { ...request, loaded, scratch, signal, told: () => run.step({}) })
   await run.step({ say: gathered.say })
-  const { packages, assumes, different } = choice
-  if (packages.length === 0 && gathered.data.length === 0) fail('bundle_empty', { site: site.name })
+  const { packages, assumes, different, words } = choice
+  const said = (words?.tags.length ?? 0) + (words?.marks.length ?? 0)
+  if (packages.length + said === 0 && gathered.data.length === 0) fail('bundle_empty', { site: site.name })
   const { files, bytes, pathOf } = membersOf(deps, choice, gathered)
   await needRoom(deps, bytes)
   const number = site.last_number + 1
   const after = base.basedOn.since
   const isWhole = !isChoice(request) && (await isWithin(db, site.id, { after, codenames: request.codenames }))
   const manifest: BundleManifest = {
-    format: 1,
+    format: words === undefined ? 1 : 2,
     kind: 'bundle',
     name: bundleName(site.name, number),
     site: site.name,
@@ -196,6 +229,7 @@ async function make(deps: MakeDeps, run: Run<never>, request: MakeRequest, scrat
     based_on: { ...base.basedOn, partial: !isWhole },
     packages: [...packages],
     assumes: [...assumes],
+    ...(words === undefined ? {} : { registries: { tags: words.tags, marks: words.marks } }),
     data: [...gathered.data],
     files,
   }

@@ -19,12 +19,14 @@ const PackageSchema = Type.Object({
   ref: RefSchema,
   component: Type.Optional(Word),
   /** First the one that is inspected. Each is a member of the bundle. */
-  files: Type.Array(Type.Object({ name: Word, sha256: Hex }), { minItems: 1, maxItems: 100 }),
+  files: Type.Array(Type.Object({ name: Word, sha256: Hex }), { minItems: 1, maxItems: 300 }),
   /**
    * Needs that only packages of this bundle or assumed ones meet: for each the places of those that do, counted through
    * `packages` and then `assumes`.
    */
   needs: Type.Optional(Type.Array(Type.Array(Index))),
+  /** Of a version of a registry: when clients could get it first. */
+  published_at: Type.Optional(Word),
 })
 export type BundledPackage = Static<typeof PackageSchema>
 
@@ -43,9 +45,30 @@ const DataSchema = Type.Object({
 })
 export type BundledData = Static<typeof DataSchema>
 
+/** The most tags of one name, and of a bundle; and the most marks. */
+export const MOST_TAGS_OF_NAME = 2_000
+const MOST_TAGS = 200_000
+const MOST_MARKS = 200_000
+
+/** What is said of a version outside its files. Nothing of it: no mark, or one that was there is taken away. */
+export const MarkSchema = Type.Object({
+  deprecated: Type.Optional(Type.String({ minLength: 1, maxLength: 1_000 })),
+  yanked: Type.Optional(Type.Object({ reason: Type.String({ maxLength: 1_000 }) })),
+})
+export type CarriedMark = Static<typeof MarkSchema>
+
+/** Each `of` is a place, counted through `packages` and then `assumes`. */
+const WordsSchema = Type.Object({
+  /** `at`: when it was moved there, ISO 8601. */
+  tags: Type.Array(Type.Object({ of: Index, tag: Word, at: Word }), { maxItems: MOST_TAGS }),
+  marks: Type.Array(Type.Object({ of: Index, mark: MarkSchema }), { maxItems: MOST_MARKS }),
+})
+export type BundledWords = Static<typeof WordsSchema>
+
 /** The first member of a bundle: what is in it, for whom, and what it builds on. */
 export const ManifestSchema = Type.Object({
-  format: Type.Literal(1),
+  /** 2: it carries registries. Releases that know only distributions read 1 alone, and refuse it whole. */
+  format: Type.Union([Type.Literal(1), Type.Literal(2)]),
   kind: Type.Literal('bundle'),
   /** `north-0003`. */
   name: Word,
@@ -70,6 +93,8 @@ export const ManifestSchema = Type.Object({
   packages: Type.Array(PackageSchema),
   /** Packages that it leaves out because the site is taken to have them. */
   assumes: Type.Array(RefSchema),
+  /** Tags and marks of versions of registries; there with format 2, and only there. */
+  registries: Type.Optional(WordsSchema),
   data: Type.Array(DataSchema),
   /** Every other member, in the order of the file. */
   files: Type.Array(Type.Object({ sha256: Hex, size: Size })),
@@ -120,6 +145,10 @@ export const ReceiptSchema = Type.Object({
   packages: Type.Array(
     Type.Object({ ref: RefSchema, sha256: Hex, state: Type.Union(RECEIPT_STATES.map(one => Type.Literal(one))) }),
   ),
+  /** Tags of registries there: format, codename, name, tag, version. Absent: it is of an earlier release. */
+  tags: Type.Optional(Type.Array(Type.Tuple([Word, Word, Word, Word, Word]))),
+  /** Marks that came in bundles. */
+  marks: Type.Optional(Type.Array(Type.Object({ ref: RefSchema, mark: MarkSchema }))),
   /** Digests of the files that the data there were loaded from. */
   data: Type.Array(Hex),
 })
@@ -142,16 +171,47 @@ function parse(bytes: Buffer, what: string): unknown {
   }
 }
 
-function needFormat(value: unknown, what: string): void {
+function needFormat(value: unknown, what: 'bundle' | 'receipt'): void {
   const { format, kind } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
   if (kind !== what) malformed(`it is no ${what}`)
-  if (format !== 1)
-    malformed(`it has the format ${String(format).slice(0, 20)}, and this release reads 1; take a newer release`)
+  if (format !== 1 && !(what === 'bundle' && format === 2))
+    malformed(
+      `it has the format ${String(format).slice(0, 20)}, and this release reads ${what === 'bundle' ? '1 and 2' : '1'}; take a newer release`,
+    )
 }
 
 function firstFault(value: unknown, schema: typeof ManifestSchema | typeof ReceiptSchema, what: string): never {
   const [fault] = [...Value.Errors(schema, value)]
   return malformed(`the list of the ${what} is wrong at ${fault?.path ?? '/'}`)
+}
+
+/** A name as a file of a package may have: no way out of a folder, and nothing that no file system takes. */
+const isPlainPath = (name: string): boolean =>
+  // eslint-disable-next-line no-control-regex -- they are what is refused
+  !/[\\\x00-\x1f\x7f]/.test(name) && name.split('/').every(part => part !== '' && part !== '.' && part !== '..')
+
+/** @throws Malformed for tags and marks of what the bundle does not name, and for too many */
+function needWords({ format, registries, packages, assumes }: BundleManifest): void {
+  if ((registries !== undefined) !== (format === 2)) malformed('its format and what it says of registries differ')
+  if (registries === undefined) return
+  const refOf = (of: number): RefRow =>
+    refAt({ packages, assumes }, of) ?? malformed('it says something of a version that it does not name')
+  const tags = new Map<string, Set<string>>()
+  for (const { of, tag, at } of registries.tags) {
+    const [ref, codename, name] = refOf(of)
+    if (Number.isNaN(Date.parse(at))) malformed(`its date of the tag ${JSON.stringify(tag)} is none`)
+    const key = `${ref} ${codename} ${name}`
+    const seen = tags.get(key) ?? new Set()
+    if (seen.has(tag)) malformed(`it names the tag ${JSON.stringify(tag)} of ${name} twice`)
+    tags.set(key, seen.add(tag))
+    if (seen.size > MOST_TAGS_OF_NAME) malformed(`it has more than ${MOST_TAGS_OF_NAME} tags of ${name}`)
+  }
+  const marked = new Set<number>()
+  for (const { of } of registries.marks) {
+    refOf(of)
+    if (marked.has(of)) malformed('it marks a version twice')
+    marked.add(of)
+  }
 }
 
 /** @throws Malformed for one that this release does not read */
@@ -162,8 +222,14 @@ export function readManifest(bytes: Buffer): BundleManifest {
   const members = new Set(value.files.map(({ sha256 }) => sha256))
   if (members.size !== value.files.length) malformed('the list of the bundle names a member twice')
   for (const { files } of value.packages)
-    for (const { name, sha256 } of files)
+    for (const { name, sha256 } of files) {
       if (!members.has(sha256)) malformed(`the list of the bundle has no member for ${JSON.stringify(name)}`)
+      if (value.format === 2 && !isPlainPath(name))
+        malformed(`the list of the bundle calls a file ${JSON.stringify(name)}`)
+    }
+  for (const { published_at: at } of value.packages)
+    if (at !== undefined && Number.isNaN(Date.parse(at))) malformed('the list of the bundle has a date that is none')
+  needWords(value)
   for (const { name, sha256 } of value.data)
     if (!members.has(sha256)) malformed(`the list of the bundle has no member for ${JSON.stringify(name)}`)
   if (value.name !== bundleName(value.site, value.number) || Number.isNaN(Date.parse(value.created_at)))
@@ -180,8 +246,25 @@ export function readReceipt(bytes: Buffer): Receipt {
   return value
 }
 
+/** The version that a place of a bundle means. */
+export const refAt = (
+  { packages, assumes }: Pick<BundleManifest, 'packages' | 'assumes'>,
+  of: number,
+): RefRow | undefined => packages[of]?.ref ?? assumes[of - packages.length]
+
+/** The distributions and registries that a bundle brings something of. */
+export function codenamesIn(manifest: BundleManifest): string[] {
+  const { packages, registries = { tags: [], marks: [] } } = manifest
+  const said = [...registries.tags, ...registries.marks].flatMap(({ of }) => refAt(manifest, of)?.[1] ?? [])
+  return [...new Set([...packages.map(({ ref }) => ref[1]), ...said])]
+}
+
 /** A version as one text, for sets. */
 export const keyOfRow = (ref: RefRow): string => ref.join(' ')
+
+/** A mark as one text, for comparing. */
+export const keyOfMark = ({ deprecated, yanked }: CarriedMark): string =>
+  JSON.stringify([deprecated ?? null, yanked?.reason ?? null])
 
 /** `openssl 3.0.18-1 (amd64, bookworm)`, for people. */
 export const printRow = ([, codename, name, version, arch]: RefRow): string =>

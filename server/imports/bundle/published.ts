@@ -1,6 +1,7 @@
 import { listCarried, listNeeds, type NeedsRow } from '../../catalog/queries/carried.ts'
+import { listCarriedWords, type CarriedWords } from '../../catalog/queries/carried-registries.ts'
 import { listFileProviders, listProviders } from '../../catalog/queries/provides.ts'
-import type { Distribution } from '../../core/repository.ts'
+import { isRegistry, type Distribution } from '../../core/repository.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import type { Format } from '../../formats/format.ts'
@@ -15,18 +16,28 @@ export interface Published {
   readonly files: readonly { readonly name: string; readonly sha256: string; readonly size: number }[]
   /** The digest of its first file as it came, and as clients get it. */
   readonly digests: readonly string[]
+  /** Of a version of a registry. */
+  readonly words?: CarriedWords
 }
 
-/** Everything that is published in these distributions, by codename and name, the newest version of each first. */
-export async function listPublished(db: Queryable, codenames: readonly string[]): Promise<Published[]> {
+/** Everything that is published in these repositories, by codename and name, the newest version of each first. */
+export async function listPublished({ db, distributionOf }: Known, codenames: readonly string[]): Promise<Published[]> {
+  const registries = codenames.filter(codename => isRegistry(distributionOf(codename) ?? { kind: 'distribution' }))
   const rows = await listCarried(db, ALL_SEEING, codenames)
-  return rows.map(({ id, format, codename, name, version, arch, component, files }) => ({
-    id,
-    ref: [format, codename, name, version, arch],
-    component,
-    files: files.map(({ path, blob }) => ({ name: path, sha256: blob.sha256, size: blob.size })),
-    digests: [files[0].blob.sha256, files[0].signed?.received.sha256 ?? files[0].blob.sha256],
-  }))
+  const said = registries.length === 0 ? [] : await listCarriedWords(db, ALL_SEEING, registries)
+  const words = new Map(said.map(one => [one.id, one]))
+  const all = rows.map(({ id, format, codename, name, version, arch, component, files }): Published => {
+    const about = words.get(id)
+    return {
+      id,
+      ref: [format, codename, name, version, arch],
+      component,
+      files: files.map(({ path, blob }) => ({ name: path, sha256: blob.sha256, size: blob.size })),
+      digests: [files[0].blob.sha256, files[0].signed?.received.sha256 ?? files[0].blob.sha256],
+      ...(about === undefined ? {} : { words: about }),
+    }
+  })
+  return all.filter(({ words: about }) => about?.is_hidden !== true)
 }
 
 /** What looks up distributions and formats. */
@@ -63,15 +74,18 @@ async function offersOf({ db }: Known, format: Format, codename: string, needs: 
   return Map.groupBy(all, ({ offer }) => offer.name)
 }
 
+/** For each package a list per need, by its id: what meets it. */
+export type Providers = ReadonlyMap<number, readonly (readonly RefRow[])[]>
+
 /**
- * Which published packages meet the needs of these ones: for each package a list per need, by its id. Needs that
- * nothing published meets are left out: the distribution's own archive has them. Needs that it meets itself, too.
+ * Which published packages of distributions meet the needs of these ones. Needs that nothing published meets are left
+ * out: the distribution's own archive has them. Needs that it meets itself, too.
  */
 export async function providersOf(
   known: Known,
   packages: readonly Published[],
   signal: AbortSignal,
-): Promise<ReadonlyMap<number, readonly (readonly RefRow[])[]>> {
+): Promise<Providers> {
   const found = new Map<number, readonly (readonly RefRow[])[]>()
   const groups = Map.groupBy(packages, ({ ref: [format, codename] }) => `${format} ${codename}`)
   for (const group of groups.values())
@@ -80,7 +94,7 @@ export async function providersOf(
       const part = group.slice(from, from + AT_ONCE)
       const [formatId, codename] = part[0]?.ref ?? ['', '']
       const distribution = known.distributionOf(codename)
-      if (distribution === undefined) continue
+      if (distribution === undefined || isRegistry(distribution)) continue
       const format = known.formatOf(formatId)
       const ids = part.map(({ id }) => id)
       const rows = await listNeeds(known.db, ALL_SEEING, ids)

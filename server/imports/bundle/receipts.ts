@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail } from '../../core/errors.ts'
 import { listHere } from '../../catalog/queries/carried.ts'
+import { listWordsHere } from '../../catalog/queries/carried-registries.ts'
 import { receivedSha256 } from '../../core/manifest.ts'
 import type { Db } from '../../db/db.ts'
 import { sha256Of } from '../../lib/digest-file.ts'
@@ -48,6 +49,7 @@ export async function makeReceipt(
   const { db, keyring, clock, version } = deps
   const signer = await keyring.signer()
   const rows = await listHere(db, { hidden })
+  const said = await listWordsHere(db, { hidden }, `source:bundle-${sender.name}`)
   const taken = (await listTaken(db, hidden, sender.id)).filter(({ state }) => state === 'done')
   const at = isoNow(clock)
   const name = `${sender.site}-receipt-${at.slice(0, 19).replace(/[-:]/g, '').replace('T', '-')}`
@@ -74,6 +76,14 @@ export async function makeReceipt(
       ref: [format, codename, called, of, arch],
       sha256: receivedSha256(first),
       state,
+    })),
+    tags: said.tags.map(({ format, codename, name: called, tag, version: of }) => [format, codename, called, tag, of]),
+    marks: said.marks.map(({ format, codename, name: called, version: of, arch, deprecated, yanked }) => ({
+      ref: [format, codename, called, of, arch],
+      mark: {
+        ...(deprecated === null ? {} : { deprecated }),
+        ...(yanked === null ? {} : { yanked: { reason: yanked.reason } }),
+      },
     })),
     data: [...(await loadedData(deps))],
   }

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../db/db.ts'
-import type { BundleManifest, Receipt, RefRow } from './manifest.ts'
+import { codenamesIn, type BundleManifest, type Receipt, type RefRow } from './manifest.ts'
 
 /** SQL of the other side: who may send, and what came. */
 
@@ -61,6 +61,17 @@ export interface DataOutcome {
   readonly why: string | null
 }
 
+/** What became of a tag or a mark of a registry that is not as it was carried, or took the place of another. */
+export interface WordOutcome {
+  readonly word: 'tag' | 'mark'
+  /** Null for a mark. */
+  readonly tag: string | null
+  readonly ref: RefRow
+  readonly outcome: 'done' | 'already' | 'stays' | 'waits' | 'refused'
+  /** A sentence. */
+  readonly why: string
+}
+
 export interface NotPublished {
   readonly ref: RefRow
   readonly outcome: Receipt['bundles'][number]['not_published'][number]['outcome']
@@ -88,6 +99,7 @@ export interface Taken {
   readonly missing: readonly number[]
   readonly not_published: readonly NotPublished[]
   readonly data: readonly DataOutcome[]
+  readonly words: readonly WordOutcome[]
   readonly created_at: Date
   readonly job_id: string
   readonly taken_by: string
@@ -96,7 +108,7 @@ export interface Taken {
 }
 
 const TAKEN = `t.id, t.sender_id, s.name as sender, t.number, t.name, t.sha256, t.codenames, t.state, t.why, t.packages, t.size, t.counts,
-  t.missing, t.not_published, t.data, t.created_at, t.job_id, t.taken_by, t.started_at, t.ended_at`
+  t.missing, t.not_published, t.data, t.words, t.created_at, t.job_id, t.taken_by, t.started_at, t.ended_at`
 
 export const listTaken = (db: Queryable, hidden: readonly string[], senderId?: number): Promise<Taken[]> =>
   db.query<Taken>(
@@ -162,7 +174,7 @@ export async function beginTaking(
       number,
       name,
       sha256,
-      [...new Set(packages.map(({ ref }) => ref[1]))],
+      codenamesIn(manifest),
       packages.length,
       size,
       missing,
@@ -210,6 +222,7 @@ export async function endTaking(
     manifest,
     counts,
     notPublished,
+    words,
     now,
   }: {
     readonly takenId: number
@@ -217,12 +230,13 @@ export async function endTaking(
     readonly manifest: BundleManifest
     readonly counts: Counts
     readonly notPublished: readonly NotPublished[]
+    readonly words: readonly WordOutcome[]
     readonly now: Date
   },
 ): Promise<void> {
   await db.query(
-    `update bundle_taken set state = 'done', counts = $2, not_published = $3, ended_at = $4 where id = $1`,
-    [takenId, JSON.stringify(counts), JSON.stringify(notPublished), now],
+    `update bundle_taken set state = 'done', counts = $2, not_published = $3, ended_at = $4, words = $5 where id = $1`,
+    [takenId, JSON.stringify(counts), JSON.stringify(notPublished), now, JSON.stringify(words)],
   )
   await db.query(
     `update bundle_sender set last_number = greatest(last_number, $2), site = coalesce(site, $3), installation = $4 where id = $1`,

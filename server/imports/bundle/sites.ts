@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import type { Queryable } from '../../db/db.ts'
-import { readManifest, readReceipt, type BundleManifest, type Receipt } from './manifest.ts'
+import { codenamesIn, readManifest, readReceipt, type BundleManifest, type Receipt } from './manifest.ts'
 
 /** SQL of the connected side: sites and what was made for them. */
 
@@ -153,7 +153,7 @@ export async function noteMade(
       site.id,
       number,
       name,
-      [...new Set(packages.map(({ ref }) => ref[1]))],
+      codenamesIn(manifest),
       JSON.stringify(based_on),
       packages.length,
       [...new Set(data.map(({ kind }) => kind))],

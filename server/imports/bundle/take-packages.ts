@@ -1,12 +1,16 @@
 import type { Catalog } from '../../catalog/catalog.ts'
+import type { Changed } from '../../catalog/change.ts'
 import { fail, isRefusal, type ErrorCode } from '../../core/errors.ts'
 import { printRef, sha256 as asSha256, type Codename, type PackageRef } from '../../core/identity.ts'
 import { receivedSha256, type Manifest } from '../../core/manifest.ts'
-import type { Distribution } from '../../core/repository.ts'
+import type { Mark } from '../../core/mark.ts'
+import { isRegistry, type Distribution } from '../../core/repository.ts'
 import { together, type Spool, type SpooledFile } from '../../files/spool.ts'
 import type { Format } from '../../formats/format.ts'
+import { hasRegistries } from '../../formats/index.ts'
 import { lasting } from '../../lib/pieces.ts'
 import { passGate, type Gate } from '../../pipeline/gate.ts'
+import type { RegistryIntake } from '../../pipeline/registry-intake.ts'
 import { sayChanged } from '../run/changed.ts'
 import { printRow, type BundledPackage, type RefRow } from './manifest.ts'
 import type { OpenBundle } from './members.ts'
@@ -16,6 +20,8 @@ export interface TakePackagesDeps {
   readonly gate: Gate
   readonly spool: Pick<Spool, 'receive'>
   readonly catalog: Pick<Catalog, 'findKnown' | 'change'>
+  /** The way into registries. */
+  readonly intake: Pick<RegistryIntake, 'admit'>
   /** Formats that are switched on here. */
   readonly formats: readonly Format[]
   readonly distributionOf: (codename: string) => Distribution | undefined
@@ -63,15 +69,22 @@ const WORDS: Record<Exclude<Manifest['state'], 'published'>, string> = {
 /** Sends the packages of a verified bundle through this site's own gate. */
 export function takePackages(deps: TakePackagesDeps, from: TakeFrom) {
   const { bundle, signal, hidden } = from
-  const { packages, assumes } = bundle.manifest
+  const { packages, assumes, registries } = bundle.manifest
+  const marks = new Map((registries?.marks ?? []).map(({ of, mark }) => [of, mark]))
   const fates = new Map<number, Promise<Fate>>()
 
   /** Why it cannot go to this distribution. */
   function misplaced({ ref: [formatId, codename] }: BundledPackage): string | Distribution {
     const distribution = hidden.includes(codename) ? undefined : deps.distributionOf(codename)
-    if (distribution === undefined) return `There is no distribution ${codename} here; an admin can add it.`
-    if (distribution.state === 'retired') return `The distribution ${codename} is retired here and takes no packages.`
-    if (distribution.format !== formatId) return `The distribution ${codename} takes other packages here.`
+    const format = deps.formats.find(({ id }) => id === formatId)
+    const isOfRegistry = format !== undefined && hasRegistries(format)
+    const what = isOfRegistry ? 'registry' : 'distribution'
+    if (distribution === undefined) return `There is no ${what} ${codename} here; an admin can add it.`
+    if (distribution.state === 'retired') return `The ${what} ${codename} is retired here and takes no packages.`
+    if (distribution.format !== formatId || isRegistry(distribution) !== isOfRegistry)
+      return `${codename} takes other packages here.`
+    if (distribution.registry?.kind === 'group')
+      return `The registry ${codename} is a group here, which takes no packages: they go into its members.`
     return distribution
   }
 
@@ -98,14 +111,22 @@ export function takePackages(deps: TakePackagesDeps, from: TakeFrom) {
   }
 
   /** What is known of it here already, without reading its bytes. */
-  async function known({ ref, files: [first] }: BundledPackage): Promise<Fate | undefined> {
+  async function known({ ref, files }: BundledPackage): Promise<Fate | undefined> {
     const manifest = await deps.catalog.findKnown(refOf(ref))
     if (manifest === undefined) return undefined
-    const [file] = manifest.files
-    if (first?.sha256 !== receivedSha256(file) && first?.sha256 !== file.blob.sha256)
+    const [file, ...beside] = manifest.files
+    const [first, ...more] = files
+    const others = new Map(beside.map(({ path, blob }) => [path, blob.sha256 as string]))
+    // of Maven the pom, whose jar may be the same
+    const other = more.find(({ name, sha256 }) => (others.get(name) ?? sha256) !== sha256)
+    const there = first?.sha256 !== receivedSha256(file) && first?.sha256 !== file.blob.sha256 ? first : other
+    if (there !== undefined)
       return {
         outcome: 'upstream_changed',
-        why: sayChanged('the bundle', { here: receivedSha256(file), there: first?.sha256 ?? '' }),
+        why: sayChanged('the bundle', {
+          here: there === first ? receivedSha256(file) : (others.get(there.name) ?? ''),
+          there: there.sha256,
+        }),
       }
     if (manifest.state === 'published') return { outcome: 'already', why: null }
     return {
@@ -152,20 +173,53 @@ export function takePackages(deps: TakePackagesDeps, from: TakeFrom) {
     return undefined
   }
 
-  async function admit(one: BundledPackage, distribution: Distribution, heldFor: string | undefined): Promise<Fate> {
+  // the sender is known, its list is not believed: what others need would be taken to be there
+  function needNamed(one: BundledPackage, { ref }: Pick<Manifest, 'ref'>): void {
+    const said = refOf(one.ref)
+    if (printRef(ref) !== printRef(said)) fail('bundle_other_package', { said: printRef(said), found: printRef(ref) })
+  }
+
+  /** The same for a registry, whose versions come in as their formats are published. */
+  async function admitInto(
+    registry: Distribution,
+    given: {
+      readonly one: BundledPackage
+      readonly file: SpooledFile
+      readonly mark: Mark
+      readonly heldFor: string | undefined
+    },
+  ): Promise<Fate> {
+    const { one, file, mark, heldFor } = given
+    const changed = await deps.intake.admit(
+      {
+        ...{ registry, ref: refOf(one.ref), file, mark },
+        publishedAt: one.published_at === undefined ? undefined : new Date(one.published_at).toISOString(),
+        expectedSha256: asSha256(one.files[0]?.sha256 ?? ''),
+        from: `source:bundle-${from.sender}`,
+        actor: { name: from.by, ip: from.ip },
+        publishWithinMs: PUBLISH_WITHIN_MS,
+        check: ({ manifest }) => needNamed(one, manifest),
+        ...(heldFor === undefined ? {} : { heldFor }),
+      },
+      signal,
+    )
+    return fateIn(changed)
+  }
+
+  async function admit(
+    { one, seq }: { readonly one: BundledPackage; readonly seq: number },
+    distribution: Distribution,
+    heldFor: string | undefined,
+  ): Promise<Fate> {
     const format = deps.formats.find(({ id }) => id === distribution.format)
     if (format === undefined) return { outcome: 'refused', why: `Packages of this format are switched off here.` }
     const file = await spool(one)
+    if (isRegistry(distribution)) return admitInto(distribution, { one, file, mark: marks.get(seq) ?? {}, heldFor })
     if (!format.recognises(file.head)) {
       await file.discard()
       return { outcome: 'refused', why: 'It is no package of this format.' }
     }
     const component = distribution.components.includes(one.component ?? '') ? one.component : undefined
-    // the sender is known, its list is not believed: what others need would be taken to be there
-    const needNamed = ({ ref }: Pick<Manifest, 'ref'>): void => {
-      const said = refOf(one.ref)
-      if (printRef(ref) !== printRef(said)) fail('bundle_other_package', { said: printRef(said), found: printRef(ref) })
-    }
     const changed = await passGate(
       deps.gate,
       {
@@ -181,11 +235,15 @@ export function takePackages(deps: TakePackagesDeps, from: TakeFrom) {
       },
       signal,
       (change, actor) => {
-        needNamed(change.manifest)
+        needNamed(one, change.manifest)
         return deps.catalog.change(change, actor)
       },
     )
-    needNamed(changed.manifest)
+    needNamed(one, changed.manifest)
+    return fateIn(changed)
+  }
+
+  function fateIn(changed: Changed): Fate {
     const { state, review, reports } = changed.manifest
     if (state === 'published') return { outcome: changed.outcome === 'already' ? 'already' : 'published', why: null }
     const because = reports.filter(({ outcome }) => outcome !== 'ok').map(({ said }) => said)
@@ -203,7 +261,7 @@ export function takePackages(deps: TakePackagesDeps, from: TakeFrom) {
     const lacking = await lack(seq, one)
     if (lacking !== undefined && !lacking.isHeld) return lacking
     try {
-      return await admit(one, there, lacking?.why ?? undefined)
+      return await admit({ one, seq }, there, lacking?.why ?? undefined)
     } catch (error) {
       if (!isRefusal(error) || ENDS.has(error.code)) throw error
       if (error.code === 'duplicate_conflict') return { outcome: 'upstream_changed', why: sayChanged('the bundle') }

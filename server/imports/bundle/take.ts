@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path'
 import { rm } from 'node:fs/promises'
 import { fail, isRefusal } from '../../core/errors.ts'
+import { isRegistry } from '../../core/repository.ts'
 import type { Run, WorkKind } from '../../core/work.ts'
 import type { Db } from '../../db/db.ts'
 import type { Layout } from '../../files/layout.ts'
@@ -9,7 +10,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { failpoint } from '../../lib/failpoint.ts'
 import type { Audit } from '../../record/audit.ts'
 import { lookAt, needAcceptable, refusalOf, type Looked } from './accept.ts'
-import { printRow, type BundleManifest } from './manifest.ts'
+import { codenamesIn, printRow, type BundleManifest } from './manifest.ts'
 import {
   beginTaking,
   endTaking,
@@ -26,10 +27,12 @@ import {
   type NotPublished,
   type Sender,
   type Taken,
+  type WordOutcome,
 } from './senders.ts'
 import { steadily } from './steadily.ts'
 import { takeData, type TakeDataDeps } from './take-data.ts'
 import { takePackages, type TakePackagesDeps } from './take-packages.ts'
+import { takeWords, type TakenWords, type TakeWordsDeps } from './take-words.ts'
 
 export const TAKE = 'bundle-import'
 
@@ -52,7 +55,8 @@ interface Cursor {
   readonly loaded: boolean
 }
 
-export interface TakeDeps extends TakePackagesDeps, TakeDataDeps {
+export interface TakeDeps extends Omit<TakePackagesDeps, 'intake'>, TakeWordsDeps, TakeDataDeps {
+  readonly intake: TakePackagesDeps['intake'] & TakeWordsDeps['intake']
   readonly db: Db
   readonly layout: Pick<Layout, 'bundles'>
   readonly audit: Pick<Audit, 'record'>
@@ -144,10 +148,39 @@ async function passAll(taking: Taking): Promise<readonly ItemOutcome[]> {
   } finally {
     leave()
   }
-  for (const codename of new Set(packages.map(({ ref }) => ref[1])))
-    if (deps.distributionOf(codename) !== undefined) await deps.publish(codename)
+  for (const codename of codenamesIn(bundle.manifest)) {
+    const distribution = deps.distributionOf(codename)
+    if (distribution !== undefined && !isRegistry(distribution)) await deps.publish(codename)
+  }
   return readItems(deps.db, takenId)
 }
+
+/** Tags and marks come last: a tag names only what is published. */
+async function sayAll(
+  { deps, run, request, looked, sender }: Taking,
+  items: readonly ItemOutcome[],
+): Promise<TakenWords> {
+  const taken = await takeWords(deps, {
+    bundle: looked.bundle,
+    sender: sender.name,
+    actor: { name: run.by, ip: request.ip },
+    hidden: request.hidden,
+    signal: run.signal,
+    items,
+  })
+  await run.step({
+    say: taken.others
+      .slice(0, MOST_SAID)
+      .map(one => ({ level: one.outcome === 'done' ? 'info' : 'warning', message: printWord(one) })),
+  })
+  return taken
+}
+
+const MOST_SAID = 200
+
+/** `Tag next of lib 1.0 (any, ours): stays. Somebody …` */
+const printWord = ({ word, tag, ref, outcome, why }: WordOutcome): string =>
+  `${word === 'tag' ? `Tag ${tag ?? ''}` : 'Mark'} of ${printRow(ref)}: ${outcome === 'done' ? 'set' : outcome}. ${why}`
 
 function summed(items: readonly ItemOutcome[], { packages }: BundleManifest) {
   const counts = { ...NONE }
@@ -210,9 +243,11 @@ async function take(deps: TakeDeps, run: Run<Cursor>, request: TakeRequest, look
       if (missing.length > 0) await run.step({ say: [{ level: 'warning', message: printGap(missing, sender.name) }] })
     }
     const data = run.cursor?.loaded === true ? [] : await loadData(taking)
-    const { counts, notPublished } = summed(await passAll(taking), manifest)
+    const items = await passAll(taking)
+    const { counts, notPublished } = summed(items, manifest)
+    const { others: words } = await sayAll(taking, items)
     const now = deps.clock.now()
-    await deps.db.tx(tx => endTaking(tx, { takenId, sender, manifest, counts, notPublished, now }))
+    await deps.db.tx(tx => endTaking(tx, { takenId, sender, manifest, counts, notPublished, words, now }))
     await deps.audit.record({
       action: 'BUNDLE_IMPORT',
       result:

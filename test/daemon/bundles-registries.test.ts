@@ -1,0 +1,263 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startDaemon } from '../support/daemon.ts'
+import { buildArtifact, buildImage, buildIndex, layerOf, sha256 } from '../support/oci-images.ts'
+import { buildLibrary, buildPom, dependency } from '../support/packages-maven.ts'
+import { buildWheel, wheelName } from '../support/packages-pypi.ts'
+import { registryCalls, type RegistryCalls } from '../support/registry-publish.ts'
+import {
+  importBundle,
+  makeBundle,
+  pinEachOther,
+  readReceipt,
+  receiptOf,
+  settle,
+  type Installation,
+} from '../support/sites.ts'
+import { run } from '../support/tools.ts'
+
+const VERIFY = join(import.meta.dirname, '..', '..', 'server', 'cli', 'verify.ts')
+const REGISTRIES = { js: 'npm', py: 'pypi', libs: 'maven', img: 'oci' } as const
+const ALL = Object.keys(REGISTRIES)
+
+let folder: string
+let hub: Installation
+let site: Installation
+let there: RegistryCalls
+let here: RegistryCalls
+
+async function must(one: Installation, method: string, path: string, body?: unknown): Promise<void> {
+  const { status, text } = await one.daemon.call(method, path, { token: one.token, ...(body ? { body } : {}) })
+  expect(status, text).toBeLessThan(300)
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gh-bundles-registries-'))
+  const env = { JWT_EXPIRE_MINUTES: '600' }
+  const [a, b] = await Promise.all([startDaemon({ env }), startDaemon({ env })])
+  hub = await settle(a, ['bookworm'])
+  site = await settle(b, ['bookworm'])
+  await pinEachOther(hub, site, 'north')
+  for (const one of [hub, site]) {
+    await must(one, 'PATCH', '/settings/', { validation: { clamav_scan: false, on_scanner_unavailable: 'warn' } })
+    for (const [name, format] of Object.entries(REGISTRIES)) await must(one, 'POST', '/registries/', { name, format })
+  }
+  there = registryCalls(hub.daemon, hub.token)
+  here = registryCalls(site.daemon, site.token)
+}, 120_000)
+afterAll(async () => {
+  await Promise.all([hub.daemon.close(), site.daemon.close()])
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function expectWhole({ daemon }: Installation): Promise<void> {
+  const { PATH = '' } = process.env
+  const env = { PATH, ENV: 'test', REPOS_ROOT: daemon.root }
+  const { code, out } = await run(process.execPath, [VERIFY], {
+    env: { ...env, ...(daemon.databaseUrl && { DATABASE_URL: daemon.databaseUrl }) },
+  })
+  expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('no difference') as string })
+}
+
+interface Packument {
+  readonly 'dist-tags': Readonly<Record<string, string>>
+  readonly 'versions': Readonly<
+    Record<string, { deprecated?: string; dist: { tarball: string; attestations?: { url: string } } }>
+  >
+}
+
+const wheel = (name: string, version: string, requires?: string) => {
+  const spec = { name, version, ...(requires === undefined ? {} : { fields: { 'Requires-Dist': requires } }) }
+  return { filename: wheelName(spec), bytes: buildWheel(spec) }
+}
+const SIGSTORE = JSON.stringify({
+  mediaType: 'application/vnd.dev.sigstore.bundle.v0.3+json',
+  verificationMaterial: {},
+})
+
+const base = layerOf({ name: 'etc/base', body: 'shared by both' })
+const amd64 = buildImage({ layers: [base, layerOf({ name: 'app', body: 'for amd64' })] })
+const arm64 = buildImage({ layers: [base, layerOf({ name: 'app', body: 'for arm64' })], architecture: 'arm64' })
+const index = buildIndex({ amd64, arm64 })
+const signature = buildArtifact('application/vnd.example.signature', Buffer.from('signed'), index)
+
+describe('four registries go to a site without a network', () => {
+  test('what is published there with all that belongs to it', async () => {
+    await there.npm('js', { name: 'leaf', version: '1.0.0' })
+    await there.npm('js', { name: 'leaf', version: '2.0.0' }, { tag: 'next' })
+    await there.npm('js', { name: '@ours/app', version: '1.0.0', json: { dependencies: { leaf: '^1.0.0' } } })
+    await there.npm(
+      'js',
+      { name: '@ours/app', version: '1.1.0', json: { dependencies: { leaf: '^1.0.0' } } },
+      { sigstore: SIGSTORE },
+    )
+    await there.deprecate('js', '@ours/app', { '1.0.0': 'Take 1.1.0.' })
+    await there.pypi('py', wheel('base', '1.0'))
+    await there.pypi('py', wheel('app', '1.0', 'base>=1.0'))
+    await there.pypi('py', wheel('app', '1.1', 'base>=1.0'))
+    await must(hub, 'PUT', '/registries/py/packages/app/versions/1.1/yank', { reason: 'It loses data.' })
+    await there.maven('libs', 'org.example:base:1.0', {
+      '.jar': buildLibrary(),
+      '.pom': buildPom({ artifact: 'base' }),
+    })
+    await there.maven('libs', 'org.example:lib:1.0', {
+      '.jar': buildLibrary(),
+      '-sources.jar': buildLibrary({ 'org/example/Lib.java': 'class Lib {}' }),
+      '.jar.asc': 'signed by somebody',
+      '.pom': buildPom({ more: `<dependencies>${dependency('org.example:base:1.0')}</dependencies>` }),
+    })
+    const image = there.oci('img', 'app/web')
+    for (const one of [amd64, arm64]) expect((await image.push(one)).status).toBe(201)
+    expect((await image.push(index, '1.0')).status).toBe(201)
+    expect((await image.push(signature)).status).toBe(201)
+  })
+
+  test('without a choice no registry goes, and a group cannot be chosen', async () => {
+    await must(hub, 'POST', '/registries/', { name: 'every', format: 'npm', kind: 'group', members: ['js'] })
+    const make = (body: object) =>
+      hub.daemon.call<{ detail: string }>('POST', '/bundles', { token: hub.token, body: { site: 'north', ...body } })
+    expect(await make({ registries: ['every'] })).toMatchObject({ status: 422 })
+    expect(await make({ registries: ['bookworm'] })).toMatchObject({ status: 404 })
+    expect(await make({ distributions: ['js'] })).toMatchObject({ status: 422 })
+    await expect(makeBundle(hub, { site: 'north' }, folder)).rejects.toThrow('There is nothing to send to north')
+  })
+
+  test('a layer of two images lies in the bundle once, and everything is published at the site', async () => {
+    const made = await makeBundle(hub, { site: 'north', registries: ALL }, folder)
+    expect(made).toMatchObject({ name: 'north-0001', packages: 13 })
+    const bytes = await readFile(made.path)
+    expect(bytes.toString('latin1').split(`files/${sha256(base).slice(7)}`)).toHaveLength(2)
+    const taken = await importBundle(site, made.path)
+    expect(taken).toMatchObject({
+      status: 'done',
+      result: { published: 13, already: 0, held: 0, refused: 0, upstream_changed: 0, waits: 0 },
+    })
+  })
+
+  test('npm: tags, a deprecation, and the provenance beside a tarball', async () => {
+    const { versions, 'dist-tags': tags } = await here.packument<Packument>('js', '@ours/app')
+    expect(tags).toEqual({ latest: '1.1.0' })
+    expect(Object.entries(versions).map(([version, one]) => [version, one.deprecated])).toEqual([
+      ['1.0.0', 'Take 1.1.0.'],
+      ['1.1.0', undefined],
+    ])
+    const leaf = await here.packument<Packument>('js', 'leaf')
+    expect(leaf['dist-tags']).toEqual({ latest: '1.0.0', next: '2.0.0' })
+    const tarball = versions['1.1.0']?.dist.tarball.slice(site.daemon.url.length) ?? ''
+    const theirs = await there.get(tarball)
+    expect((await here.get(tarball)).bytes.equals(theirs.bytes)).toBe(true)
+    const attested = versions['1.1.0']?.dist.attestations?.url.slice(site.daemon.url.length) ?? ''
+    expect(await here.get(attested)).toMatchObject({ status: 200, text: expect.stringContaining('sigstore') as string })
+  })
+
+  test('PyPI: the yanked file is marked with its reason, and the bytes are the same', async () => {
+    const accept = { accept: 'application/vnd.pypi.simple.v1+json' }
+    const { text } = await here.get('/pypi/py/simple/app/', accept)
+    const { files } = JSON.parse(text) as { files: { filename: string; url: string; yanked: boolean | string }[] }
+    expect(files.map(({ filename, yanked }) => [filename, yanked])).toEqual([
+      ['app-1.0-py3-none-any.whl', false],
+      ['app-1.1-py3-none-any.whl', 'It loses data.'],
+    ])
+    const url = new URL(files[0]?.url ?? '', `${site.daemon.url}/pypi/py/simple/app/`)
+    const file = await here.get(url.pathname)
+    expect(file.bytes.equals(wheel('app', '1.0', 'base>=1.0').bytes)).toBe(true)
+  })
+
+  test('Maven: jar, classifier, signature and pom, and the list of versions', async () => {
+    const at = '/maven/libs/org/example/lib'
+    for (const end of ['.jar', '-sources.jar', '.jar.asc', '.pom'])
+      expect(
+        (await here.get(`${at}/1.0/lib-1.0${end}`)).bytes.equals((await there.get(`${at}/1.0/lib-1.0${end}`)).bytes),
+      ).toBe(true)
+    expect((await here.get(`${at}/maven-metadata.xml`)).text).toContain('<version>1.0</version>')
+  })
+
+  test('OCI: the tag names the index, both images are there with their layers, and the signature refers', async () => {
+    const image = here.oci('img', 'app/web')
+    const tagged = await image.manifest('1.0')
+    expect(tagged.headers.get('docker-content-digest')).toBe(index.digest)
+    for (const one of [amd64, arm64]) {
+      expect((await image.manifest(one.digest)).bytes.equals(one.manifest)).toBe(true)
+      for (const blob of [one.config, ...one.layers])
+        expect((await image.ask('GET', `${image.base}/blobs/${sha256(blob)}`)).bytes.equals(blob)).toBe(true)
+    }
+    const referrers = await image.ask('GET', `${image.base}/referrers/${index.digest}`)
+    expect(referrers.json<{ manifests: { digest: string }[] }>().manifests.map(one => one.digest)).toEqual([
+      signature.digest,
+    ])
+    expect(await image.ask('GET', `${image.base}/tags/list`)).toMatchObject({ status: 200 })
+  })
+
+  test('the next bundle holds what is new and what is said anew, and nothing else', async () => {
+    await readReceipt(hub, await receiptOf(site))
+    await expect(makeBundle(hub, { site: 'north', registries: ALL }, folder)).rejects.toThrow(
+      'There is nothing to send',
+    )
+    await there.distTag('js', 'leaf', 'latest', '2.0.0')
+    await there.deprecate('js', '@ours/app', { '1.0.0': '' })
+    await must(hub, 'DELETE', '/registries/py/packages/app/versions/1.1/yank')
+    await there.npm('js', { name: 'leaf', version: '2.1.0' }, { tag: 'next' })
+    const made = await makeBundle(hub, { site: 'north', registries: ALL }, folder)
+    expect(made).toMatchObject({ packages: 1 })
+    expect(await importBundle(site, made.path)).toMatchObject({ result: { published: 1, refused: 0 } })
+    expect((await here.packument<Packument>('js', 'leaf'))['dist-tags']).toEqual({ latest: '2.0.0', next: '2.1.0' })
+    expect((await here.packument<Packument>('js', '@ours/app')).versions['1.0.0']?.deprecated).toBeUndefined()
+    const { text } = await here.get('/pypi/py/simple/app/', { accept: 'application/vnd.pypi.simple.v1+json' })
+    expect((JSON.parse(text) as { files: { yanked: unknown }[] }).files.map(({ yanked }) => yanked)).toEqual([
+      false,
+      false,
+    ])
+  })
+
+  test('what somebody at the site moved or said later stays, and the report says so', async () => {
+    await readReceipt(hub, await receiptOf(site))
+    await there.distTag('js', 'leaf', 'latest', '2.1.0')
+    await here.distTag('js', 'leaf', 'latest', '1.0.0')
+    await here.deprecate('js', 'leaf', { '2.0.0': 'Not for us.' })
+    await there.deprecate('js', 'leaf', { '2.0.0': 'It is old.' })
+    const made = await makeBundle(hub, { site: 'north', registries: ['js'] }, folder)
+    await importBundle(site, made.path)
+    expect((await here.packument<Packument>('js', 'leaf'))['dist-tags'].latest).toBe('1.0.0')
+    const { body } = await site.daemon.call<{ imports: { words: unknown[] }[] }>('GET', '/bundles', {
+      token: site.token,
+    })
+    expect(body.imports[0]?.words).toMatchObject([
+      { word: 'mark', name: 'leaf', version: '2.0.0', outcome: 'stays' },
+      { word: 'tag', tag: 'latest', name: 'leaf', version: '2.1.0', outcome: 'stays' },
+    ])
+    // moved there again, and later: it moves
+    await readReceipt(hub, await receiptOf(site))
+    await there.distTag('js', 'leaf', 'latest', '2.0.0')
+    const next = await makeBundle(hub, { site: 'north', registries: ['js'] }, folder)
+    await importBundle(site, next.path)
+    expect((await here.packument<Packument>('js', 'leaf'))['dist-tags'].latest).toBe('2.0.0')
+  })
+
+  test('one name goes with what it needs: the newest versions that fit', async () => {
+    const named = async (query: string): Promise<string[]> => {
+      const { body } = await hub.daemon.call<{ named: { name: string; version: string }[] }>(
+        'GET',
+        `/bundles/sites/north/preview?base=all&${query}`,
+        { token: hub.token },
+      )
+      return body.named.map(({ name, version }) => `${name} ${version.slice(0, 19)}`).sort()
+    }
+    expect(await named('registry=js&package=@ours/app')).toEqual(['@ours/app 1.1.0', 'leaf 1.0.0'])
+    expect(await named('registry=js&package=@ours/app@1.0.0')).toEqual(['@ours/app 1.0.0', 'leaf 1.0.0'])
+    expect(await named('registry=py&package=app')).toEqual(['app 1.1', 'base 1.0'])
+    expect(await named('registry=libs&package=org.example:lib')).toEqual([
+      'org.example:base 1.0',
+      'org.example:lib 1.0',
+    ])
+    const image = [amd64, arm64, index, signature].map(({ digest }) => `app/web ${digest.slice(0, 19)}`).sort()
+    expect(await named('registry=img&package=app/web:1.0')).toEqual(image)
+    expect(await named('registry=img&package=app/web')).toEqual(image)
+  })
+
+  test('both sides are whole', async () => {
+    await expectWhole(hub)
+    await expectWhole(site)
+  })
+})

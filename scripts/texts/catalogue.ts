@@ -64,6 +64,7 @@ const common = {
 /** Where the server keeps sentences that people read. What else it says stays English. */
 const SAYING = [
   'server/core/{errors,*-errors,data-age,disk*,install-facts,manifest,policy,why,access}.ts',
+  'server/core/licences/policy.ts',
   'server/pipeline/*.ts',
   'server/{catalog,publish,review,vulndb}/compose.ts',
   'server/features/*/compose.ts',

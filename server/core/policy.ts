@@ -2,6 +2,7 @@ import type { Action } from './action.ts'
 import type { Finding, Severity } from './findings.ts'
 import { isMalicious, isOfDependency, isProbable, worst } from './findings.ts'
 import { actionForKind, type InstallRecord, type ScriptPolicy } from './install-facts.ts'
+import { licenceAction, type LicencePolicy } from './licences/policy.ts'
 import type { State } from './manifest.ts'
 import type { EngineRecord, Report } from './report.ts'
 
@@ -35,6 +36,8 @@ export interface CvePolicy {
   readonly malicious_action?: Action
   /** For what scripts do and lists of files say; a kind that is not named has its default. */
   readonly scripts?: ScriptPolicy
+  /** For what packages say of their licence; absent: nothing is forbidden. */
+  readonly licences?: LicencePolicy
 }
 
 /** The part of the settings that decides. */
@@ -42,10 +45,12 @@ export function policyOf({
   cve_policy,
   validation,
   script_policy,
+  license_policy,
 }: {
-  readonly cve_policy: Required<Omit<CvePolicy, 'on_scanner_unavailable' | 'scripts'>>
+  readonly cve_policy: Required<Omit<CvePolicy, 'on_scanner_unavailable' | 'scripts' | 'licences'>>
   readonly validation: Pick<CvePolicy, 'on_scanner_unavailable'>
   readonly script_policy: ScriptPolicy
+  readonly license_policy: LicencePolicy
 }): CvePolicy {
   const { critical, high, medium, low, negligible, unknown_as, kev_action, epss_threshold, epss_action } = cve_policy
   const { require_fix, malicious_action } = cve_policy
@@ -63,6 +68,7 @@ export function policyOf({
     malicious_action,
     on_scanner_unavailable: validation.on_scanner_unavailable,
     scripts: script_policy,
+    licences: license_policy,
   }
 }
 
@@ -247,6 +253,13 @@ export function uploadAction(
   )
 }
 
+/** What an action means for a package that comes in, in one sentence. */
+export const DONE: Readonly<Record<Exclude<Action, 'allow'>, string>> = {
+  block: 'The policy blocks this; the file is in quarantine.',
+  review: 'The policy asks for a review before it is served.',
+  warn: 'The policy warns of this.',
+}
+
 /** The hardest action that anything a package does at installation asks for. */
 export function installAction(install: Pick<InstallRecord, 'facts'> | undefined, { scripts }: CvePolicy): Action {
   const kinds = new Set(install?.facts.map(({ kind }) => kind))
@@ -265,11 +278,13 @@ export function decide(reports: readonly Report[], policy: CvePolicy, mode: 'nat
     mode === 'retro'
       ? hardestAction(findings, policy)
       : reports.map(report => uploadAction(report, policy)).reduce<Action>(harder, 'allow')
-  const action = reports.map(({ install }) => installAction(install, policy)).reduce(harder, byFindings)
+  const ownActionOf = ({ install, licence }: Report): Action =>
+    harder(installAction(install, policy), licenceAction(licence, policy.licences))
+  const action = reports.map(ownActionOf).reduce(harder, byFindings)
   const unavailable = reports.filter(report => report.outcome === 'unavailable')
-  const vulnerable = reports.filter(({ findings: some = [], install }) => {
-    const asks = action !== 'allow' && installAction(install, policy) === action
-    return asks || (byFindings === action && worst(some) !== undefined)
+  const asking = reports.filter(report => {
+    const asks = action !== 'allow' && ownActionOf(report) === action
+    return asks || (byFindings === action && worst(report.findings ?? []) !== undefined)
   })
   const warned = action === 'warn' || reports.some(report => report.outcome === 'warned') || unavailable.length > 0
 
@@ -281,11 +296,11 @@ export function decide(reports: readonly Report[], policy: CvePolicy, mode: 'nat
     }
   }
   if (action === 'block')
-    return { state: mode === 'native' ? 'quarantined' : 'pending_review', because: vulnerable, warned }
+    return { state: mode === 'native' ? 'quarantined' : 'pending_review', because: asking, warned }
   if (failed.length > 0) return { state: 'pending_review', because: failed, warned }
-  if (action === 'review') return { state: 'pending_review', because: vulnerable, warned }
+  if (action === 'review') return { state: 'pending_review', because: asking, warned }
   // the setting speaks of engines; without a signing key nothing can be published, whatever it says
   const waits = unavailable.filter(({ step }) => step === 'signature' || policy.on_scanner_unavailable === 'hold')
   if (waits.length > 0) return { state: 'pending_review', because: waits, warned }
-  return { state: 'published', because: warned ? [...vulnerable, ...unavailable] : [], warned }
+  return { state: 'published', because: warned ? [...asking, ...unavailable] : [], warned }
 }

@@ -1,5 +1,6 @@
 import type { Denied, Finding } from './findings.ts'
 import type { InstallRecord } from './install-facts.ts'
+import type { LicenceRecord } from './licences/policy.ts'
 
 /**
  * The gate's steps in the specification's order; `scripts` is one of ours, and is told only where installing a package
@@ -77,6 +78,8 @@ export interface Report {
   readonly contents?: ContentsRecord
   /** What installing it does; absent where it only puts plain files in their places. */
   readonly install?: InstallRecord
+  /** What it says of its licence, in the report of the step `format`; absent where its format has no field for that. */
+  readonly licence?: LicenceRecord
   /** What is new in that since the version that was published before, in one sentence. */
   readonly since?: { readonly version: string; readonly said: string }
   /** Needs that nothing in the distribution satisfies, as text. */

@@ -70,9 +70,15 @@ export function isApproved({ decision }: Pick<Reviewed, 'decision'>, now: Iso): 
 export function reconsider(manifest: Reviewed, policy: CvePolicy, now: Iso): Verdict {
   const isSettled = manifest.state === 'published' || isApproved(manifest, now)
   const found = manifest.reports.find(({ step }) => step === 'vulnerabilities')
+  // what is served is judged by its licence too, unless a person let it through
+  const licences = isApproved(manifest, now)
+    ? []
+    : manifest.reports.flatMap(({ step, verdict, said, licence }): Report[] =>
+        licence === undefined ? [] : [{ step, outcome: 'ok', verdict, said, licence }],
+      )
   // findings of any step are in the manifest, where acceptances count
   const others = isSettled
-    ? []
+    ? licences
     : manifest.reports
         .filter(({ step }) => step !== 'vulnerabilities')
         .map(({ findings: _, ...report }): Report => report)

@@ -158,6 +158,11 @@ export interface Format<Facts = unknown> {
    */
   readonly neutralSharesAddress?: true
   readonly archs: FormatArchs
+  /**
+   * Whether packages of this format have a field for their licence, so that one without it declares none. Absent: they
+   * have not, and saying none means nothing.
+   */
+  declaresLicence?(facts: Facts): boolean
   /** True where its trees have parts beside `main`, with indexes of their own. */
   readonly hasComponents: boolean
   /** The component that a package asks for itself, as `Section: contrib/net` does. */

@@ -1,4 +1,7 @@
 import { fail } from '../core/errors.ts'
+import { judgeRecord, licenceRecord } from '../core/licences/policy.ts'
+import { DONE, policyOf } from '../core/policy.ts'
+import type { Report } from '../core/report.ts'
 import { isRegistry } from '../core/repository.ts'
 import type { Inspection } from '../formats/format.ts'
 import type { Lanes } from '../lib/lanes.ts'
@@ -46,18 +49,27 @@ export function createSubject(given: Omit<Subject, 'inspected'>, unpacking: Lane
 }
 
 /**
- * Step 1. A file that is no readable package has no identity, so nothing could be kept as rejected: it is refused with
- * an error and never comes back as a report.
+ * Step 1, and what the policy makes of the licence that the package declares. A file that is no readable package has no
+ * identity, so nothing could be kept as rejected: it is refused with an error and never comes back as a report.
  */
 export const formatStep: Step = {
   name: 'format',
-  async run(subject, signal) {
-    const { identity } = await subject.inspected(signal)
+  async run(subject, signal): Promise<Report> {
+    const { identity, about, facts } = await subject.inspected(signal)
+    const { format, settings, again } = subject
+    const licence = licenceRecord(about.license, format.declaresLicence?.(facts) === true)
+    const base = { step: 'format', ...(licence === undefined ? {} : { licence }) } as const
+    const { action, said = '' } = judgeRecord(licence, policyOf(settings).licences)
+    if (action === 'allow')
+      return { ...base, outcome: 'ok', verdict: 'valid', said: `${format.label}: ${printIdentity(identity)}.` }
+    // the other steps look at it all the same: somebody may let it through
     return {
-      step: 'format',
-      outcome: 'ok',
-      verdict: 'valid',
-      said: `${subject.format.label}: ${printIdentity(identity)}.`,
+      ...base,
+      outcome: 'warned',
+      verdict: 'licence',
+      // known already: it was judged when it came, and only told of now
+      said: again === undefined ? `${said} ${DONE[action]}` : said,
+      ...(action === 'warn' ? {} : { holds: true }),
     }
   },
 }

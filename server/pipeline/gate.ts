@@ -162,14 +162,14 @@ export function createGate(deps: GateDeps): Gate {
   return {
     async *admit(applicant, signal, door = catalog.change) {
       const { file, format, distribution, builtFrom, expectedSha256, actor, read = {} } = applicant
-      const { validation, cve_policy, script_policy } = settings.now()
+      const { validation, cve_policy, script_policy, license_policy } = settings.now()
       const unpacked = copies()
       const subject = createSubject(
         {
           file,
           format,
           distribution,
-          settings: { validation, cve_policy, script_policy },
+          settings: { validation, cve_policy, script_policy, license_policy },
           unpacked,
           ...(builtFrom === undefined ? {} : { builtFrom }),
           ...(expectedSha256 === undefined ? {} : { expectedSha256 }),

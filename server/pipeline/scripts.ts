@@ -4,7 +4,7 @@ import type { Contents } from '../contents/component.ts'
 import type { ContentsOf } from '../contents/contents.ts'
 import type { PackageRef } from '../core/identity.ts'
 import { actionForKind, sayFact, type InstallFact, type InstallRecord } from '../core/install-facts.ts'
-import { installAction, policyOf, type Action, type CvePolicy } from '../core/policy.ts'
+import { DONE, installAction, policyOf, type Action, type CvePolicy } from '../core/policy.ts'
 import type { Report } from '../core/report.ts'
 import { ALL_SEEING } from '../core/viewer.ts'
 import { isUnavailable } from '../db/database-unavailable.ts'
@@ -41,12 +41,6 @@ function name(facts: readonly InstallFact[]): string {
 function count({ scripts, facts }: InstallRecord): string {
   const [s, f] = [scripts.length, facts.length]
   return `${s} ${s === 1 ? 'script' : 'scripts'}, ${f} ${f === 1 ? 'fact' : 'facts'} about what installing it does; nothing that the policy looks at.`
-}
-
-const DONE: Readonly<Record<Exclude<Action, 'allow'>, string>> = {
-  block: 'The policy blocks this; the file is in quarantine.',
-  review: 'The policy asks for a review before it is served.',
-  warn: 'The policy warns of this.',
 }
 
 /** What the policy makes of it. */

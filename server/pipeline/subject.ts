@@ -19,7 +19,7 @@ export interface Subject {
   /** Lower-case hex, from the sender or the upstream index. */
   readonly expectedSha256?: string
   /** One snapshot for the whole run: a setting that changes meanwhile does not split it. */
-  readonly settings: Pick<SettingsValue, 'validation' | 'cve_policy' | 'script_policy'>
+  readonly settings: Pick<SettingsValue, 'validation' | 'cve_policy' | 'script_policy' | 'license_policy'>
   /** Set for a package that is known already: a scan may only hold it. These vulnerabilities were accepted. */
   readonly again?: { readonly isAccepted: (finding: Finding) => boolean }
   /** What it carries inside. */

@@ -138,6 +138,7 @@ export function composeReview(needs: ReviewNeeds): ReviewPart {
     vulnerabilities: stepOf(needs.steps, 'vulnerabilities'),
     antivirus: stepOf(needs.steps, 'antivirus'),
     scripts: stepOf(needs.steps, 'scripts'),
+    format: stepOf(needs.steps, 'format'),
     dependencies: stepOf(needs.steps, 'dependencies'),
   }
   const rescans = createRescans({

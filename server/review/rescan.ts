@@ -62,6 +62,8 @@ export interface RescanDeps {
     readonly vulnerabilities: Step
     readonly antivirus: Step
     readonly scripts: Step
+    /** What the policy makes of its licence. */
+    readonly format: Step
     readonly dependencies: Step
   }
   readonly settings: Pick<Settings, 'now'>
@@ -73,11 +75,12 @@ export interface RescanDeps {
 const list = (ids: readonly string[]): string =>
   ids.length > 20 ? `${ids.slice(0, 20).join(', ')} and ${ids.length - 20} more` : ids.join(', ')
 
-/** What is on record of a package's contents, to compare. */
+/** What is on record of a package beside findings, to compare. */
 const contentsOf = ({ reports }: Manifest): string =>
   JSON.stringify([
     reports.find(({ step }) => step === 'vulnerabilities')?.contents,
     reports.find(({ step }) => step === 'scripts')?.install,
+    reports.find(({ verdict }) => verdict === 'licence')?.said,
   ])
 
 /** Scans packages that are already here again, with what engines know today. */
@@ -95,13 +98,13 @@ export function createRescans({
   async function subjectOf(known: Known): Promise<Subject> {
     const { ref, about, facts, paths } = known
     const { codename, ...identity } = ref
-    const { validation, cve_policy, script_policy } = settings.now()
+    const { validation, cve_policy, script_policy, license_policy } = settings.now()
     const now = isoNow(clock)
     return {
       file: await readPooled(pool, known.files),
       format: formats(ref.format),
       distribution: repositories.get(codename),
-      settings: { validation, cve_policy, script_policy },
+      settings: { validation, cve_policy, script_policy, license_policy },
       again: { isAccepted: finding => acceptanceOf(known, finding, now) !== undefined },
       contents: signal => contents.of(known, signal),
       inspected: () => Promise.resolve({ identity, about, facts: facts ?? {}, paths: paths ?? [] }),
@@ -176,9 +179,12 @@ export function createRescans({
         ({ step, outcome }) => step === 'antivirus' && outcome === 'unavailable',
       )
       const reports = await Promise.all(
-        [steps.vulnerabilities, ...(wasUnavailable ? [steps.antivirus] : []), steps.scripts, ...alsoFor(subject)].map(
-          step => step.run(subject, signal),
-        ),
+        [
+          steps.vulnerabilities,
+          ...(wasUnavailable ? [steps.antivirus] : []),
+          ...[steps.scripts, steps.format],
+          ...alsoFor(subject),
+        ].map(step => step.run(subject, signal)),
       )
       const [report] = reports
       if (report === undefined) throw new Error('the scan said nothing')
@@ -194,8 +200,9 @@ export function createRescans({
             ;({ fresh, lost } = scan)
             before = manifest.state
             const infected = reports.find(({ outcome }) => outcome === 'failed')
-            const { said } = infected ?? report
-            const wanted = reconsider(scan.after, policyOf(settings.now()), now).state
+            const verdict = reconsider(scan.after, policyOf(settings.now()), now)
+            const wanted = verdict.state
+            const { said } = infected ?? verdict.because.find(({ licence }) => licence !== undefined) ?? report
             const state = stateAfter(
               manifest,
               infected !== undefined && wanted === 'published' ? 'pending_review' : wanted,
@@ -235,7 +242,9 @@ export function createRescans({
       const report = await steps.vulnerabilities.run(subject, signal)
       if (report.outcome === 'skipped' || (isSilent(report) && (report.findings ?? []).length === 0))
         return 'unavailable'
-      const others = await Promise.all([steps.scripts, ...alsoFor(subject)].map(step => step.run(subject, signal)))
+      const others = await Promise.all(
+        [steps.scripts, steps.format, ...alsoFor(subject)].map(step => step.run(subject, signal)),
+      )
       return judgeNew(known.ref, (before, now) => withScan(before, [report, ...others], now), by)
     },
     report: (ref, findings, by) =>

@@ -10,6 +10,7 @@ import type { Notice } from '../outbound/notice.ts'
 import type { Report } from '../core/report.ts'
 import type { Step } from '../pipeline/subject.ts'
 import { antivirusStep } from '../pipeline/antivirus.ts'
+import { formatStep } from '../pipeline/format-check.ts'
 import { createPool } from '../files/pool.ts'
 import { getFormat } from '../formats/index.ts'
 import { Value } from '@sinclair/typebox/value'
@@ -298,6 +299,7 @@ describe('the nightly rematch', () => {
           name: 'scripts',
           run: async () => ({ step: 'scripts', outcome: 'ok', verdict: 'plain', said: 'No scripts.' }),
         },
+        format: formatStep,
         dependencies: {
           name: 'dependencies',
           run: async () => ({ step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'It needs nothing.' }),
@@ -351,6 +353,28 @@ describe('the nightly rematch', () => {
       reports: expect.arrayContaining([expect.objectContaining({ step: 'antivirus', said }) as unknown]) as unknown,
       review: { held_for: `Rescan: ${said}` },
     })
+  })
+
+  test('a licence that was forbidden since holds what is served when it is scanned again, unless somebody approved it', async () => {
+    data = { served: [], approved: [] }
+    await stock.put({ name: 'served', license: 'AGPL-3.0-only' })
+    await stock.put({ name: 'approved', license: 'AGPL-3.0-only', state: 'pending_review' })
+    await decide('approved')
+    now = { ...now, license_policy: { forbidden: 'AGPL-*', action: 'block', undeclared_action: 'allow' } }
+    expect(await rematch().run(runAlone(), {})).toMatchObject({ held: 0 })
+    const found: unknown[] = []
+    for (const name of ['served', 'approved']) {
+      await rescans().rescan({ ref: ref(name), viewer: ALL_SEEING }, { name: 'mae' }, new AbortController().signal)
+      const { state, review } = (await stock.catalog.find(ALL_SEEING, ref(name))) ?? {}
+      found.push([state, review?.held_for])
+    }
+    expect(found).toEqual([
+      ['pending_review', 'Rescan: Licence: AGPL-3.0-only is on the list of forbidden licences.'],
+      ['published', undefined],
+    ])
+    now = { ...now, license_policy: { ...now.license_policy, forbidden: '' } }
+    await rescans().rescan({ ref: ref('served'), viewer: ALL_SEEING }, { name: 'mae' }, new AbortController().signal)
+    expect((await stock.catalog.find(ALL_SEEING, ref('served')))?.state).toBe('published')
   })
 
   test('holds what has a new id that is blocked or reviewed, changes the state of nothing else, and writes nothing where nothing is new', async () => {

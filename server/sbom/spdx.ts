@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { fullName, vulnerabilitySource, webAddress, type Entry, type Print } from './bill.ts'
 import { sayGaps, type Component } from '../contents/component.ts'
 import type { Unopened } from '../contents/reader.ts'
-import { licenseRef, spdxExpression } from './licenses.ts'
+import { spdxExpression } from '../core/licences/judge.ts'
+import { licenseRef } from './licenses.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -20,7 +20,16 @@ import {
   URL_OR_EMPTY,
   ZONE,
 } from './setting-types.ts'
-import { validation, cve_policy, script_policy, engines, security, clamav, signing } from './security-settings.ts'
+import {
+  validation,
+  cve_policy,
+  script_policy,
+  license_policy,
+  engines,
+  security,
+  clamav,
+  signing,
+} from './security-settings.ts'
 
 const TIMEZONE = text('', "Time zone of these hours; empty means the server's.", { maxLength: 100, ...ZONE })
 
@@ -209,6 +218,7 @@ export const SETTINGS = Type.Object(
     }),
     cve_policy,
     script_policy,
+    license_policy,
     review: section('How held packages are decided on.', {
       four_eyes: bool(false, 'The uploader of a package may not approve it.'),
       min_reason_chars: int(

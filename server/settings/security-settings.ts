@@ -1,4 +1,5 @@
 import { INSTALL_FACT_KINDS, INSTALL_FACTS, type InstallFactKind } from '../core/install-facts.ts'
+import { complainForbidden } from '../core/licences/forbidden.ts'
 import { OSV_ECOSYSTEMS } from '../core/osv-ecosystems.ts'
 import {
   ACTIONS,
@@ -96,6 +97,20 @@ export const script_policy = section(
     ReturnType<typeof ruleOf>
   >,
 )
+
+export const license_policy = section('What happens to a package for the licence that it declares.', {
+  forbidden: text(
+    '',
+    'Forbidden licences: identifiers of the SPDX list, separated by commas or blanks. `*` at the end means all that begin so; `AGPL-3.0` also means `AGPL-3.0-only` and `AGPL-3.0-or-later`.',
+    { complain: complainForbidden },
+  ),
+  action: choice(ACTIONS, 'review', 'Action where a package declares a forbidden licence, and no other to choose.'),
+  undeclared_action: choice(
+    ACTIONS,
+    'allow',
+    'Action where a package declares no licence, or something that is neither an SPDX expression nor a well-known name. Debian packages have no field for it, and are let pass.',
+  ),
+})
 
 export const engines = section('Vulnerability engines that are programs of their own, where they are installed.', {
   grype: bool(true, 'Ask grype.'),

@@ -14,6 +14,8 @@ interface Texted extends Available {
   readonly secret?: true
   readonly pattern?: string
   readonly rule?: string
+  /** What a pattern cannot say: why a value cannot be taken, as the sentence goes on from its name. */
+  readonly complain?: (value: string) => string | undefined
   readonly maxLength?: number
 }
 

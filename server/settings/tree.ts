@@ -67,6 +67,12 @@ function rule(schema: TSchema, value: unknown): string {
     : `it must be ${printRule(schema)}`
 }
 
+/** What a schema has against a value that follows its pattern. */
+function complaint(schema: TSchema, value: unknown): string | undefined {
+  const { complain } = schema as { readonly complain?: (value: string) => string | undefined }
+  return typeof value === 'string' ? complain?.(value) : undefined
+}
+
 export const refusal = <Code extends 'unknown_setting' | 'bad_setting' | 'setting_not_available'>(
   code: Code,
   facts: Readonly<Record<string, unknown>> & { readonly key: string },
@@ -113,8 +119,9 @@ export function lay(
       result[key] = lay(member, isTree(base[key]) ? base[key] : {}, value, { path: here, faults })
     } else if (member.secret !== true || value !== MASK) {
       const next = member.type === 'object' && isTree(value) && isTree(base[key]) ? { ...base[key], ...value } : value
-      if (Value.Check(member, next)) result[key] = next
-      else faults.push(refusal('bad_setting', { key: here, why: rule(member, value) }))
+      const why = Value.Check(member, next) ? complaint(member, next) : rule(member, value)
+      if (why === undefined) result[key] = next
+      else faults.push(refusal('bad_setting', { key: here, why }))
     }
   }
   return result

@@ -215,6 +215,59 @@ test('young, malicious and critical versions are in no list; a range gets the ne
   expect(upstream.asked()).toEqual([])
 })
 
+test('a version with a forbidden licence is in no list, with the reason for who asks for it, until the setting changes', async () => {
+  const refusedSetting = await daemon.call('PATCH', '/settings/', {
+    token,
+    body: { license_policy: { forbidden: 'AGLP-3.0' } },
+  })
+  expect([refusedSetting.status, refusedSetting.text]).toEqual([
+    422,
+    expect.stringContaining(
+      'AGLP-3.0 is no licence of the SPDX list (https://spdx.org/licenses); AGPL-3.0 is',
+    ) as string,
+  ])
+  await settings({ license_policy: { forbidden: 'AGPL-*, SSPL-1.0', action: 'block' } })
+  const json = { license: 'AGPL-3.0-or-later' }
+  // of the second one only package.json says it
+  list('relicensed', {
+    versions: [{ version: '1.0.0' }, { version: '1.1.0', json, said: { license: 'MIT' } }, { version: '2.0.0', json }],
+  })
+  const before = await packument('relicensed')
+  expect([Object.keys(before.versions), before['dist-tags']]).toEqual([['1.0.0', '1.1.0'], { latest: '1.1.0' }])
+  const because = 'Licence: AGPL-3.0-or-later is on the list of forbidden licences.'
+  expect(before.policyRestrictions?.message).toContain(`2.0.0: Hidden by Gatehouse: ${because}`)
+  for (const path of ['relicensed/2.0.0', 'relicensed/-/relicensed-2.0.0.tgz'])
+    expect(await get(path)).toMatchObject({
+      status: 403,
+      reason: `Hidden by Gatehouse: ${because}`,
+      text: expect.stringContaining('view=hidden&q=relicensed') as string,
+    })
+  expect(await get('relicensed/-/relicensed-1.1.0.tgz')).toMatchObject({
+    status: 403,
+    reason: expect.stringContaining(`Quarantined by Gatehouse: ${because}`) as string,
+  })
+  expect((await packument('relicensed'))['dist-tags']).toEqual({ latest: '1.0.0' })
+  const hidden = await daemon.call('GET', '/registries/outside/hidden?because=license', { token })
+  expect(hidden.body).toMatchObject({ total: 1, hidden: [{ package: 'relicensed', version: '2.0.0', said: because }] })
+  const gift = { token, body: { reason: 'Bought another licence', expires_in_days: 3 } }
+  const way = '/registries/outside/packages/relicensed/versions/2.0.0/waiver'
+  expect((await daemon.call('PUT', way, gift)).status).toBe(200)
+  expect((await packument('relicensed'))['dist-tags']).toEqual({ latest: '2.0.0' })
+  expect(await get('relicensed/-/relicensed-2.0.0.tgz')).toMatchObject({ status: 200 })
+  await settings({ license_policy: { forbidden: '', action: 'review' } })
+})
+
+test('after the list of forbidden licences has changed a version is served that was hidden', async () => {
+  await settings({ license_policy: { forbidden: 'SSPL-1.0' } })
+  list('reopened', { versions: [{ version: '1.0.0' }, { version: '1.1.0', json: { license: 'SSPL-1.0' } }] })
+  expect((await packument('reopened'))['dist-tags']).toEqual({ latest: '1.0.0' })
+  expect(await get('reopened/-/reopened-1.1.0.tgz')).toMatchObject({ status: 403 })
+  await settings({ license_policy: { forbidden: 'AGPL-*' } })
+  expect((await packument('reopened'))['dist-tags']).toEqual({ latest: '1.1.0' })
+  expect(await get('reopened/-/reopened-1.1.0.tgz')).toMatchObject({ status: 200 })
+  await settings({ license_policy: { forbidden: '' } })
+})
+
 test('what the policy asks a review for comes in by its exact file, waits, and is listed once it is approved', async () => {
   await importData(record('GHSA-high-high-high', 'doubtful', ['1.1.0'], 'HIGH'))
   list('doubtful', { versions: [{ version: '1.0.0' }, { version: '1.1.0' }] })

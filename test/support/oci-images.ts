@@ -34,6 +34,8 @@ export interface ImageSpec {
   readonly architecture?: string
   /** Makes two images of the same layers differ. */
   readonly comment?: string
+  /** Of its config. */
+  readonly labels?: Readonly<Record<string, string>>
   /** When its builder says that it was made. */
   readonly created?: string
   /** Fields of the manifest that differ from those of an image. */
@@ -42,9 +44,11 @@ export interface ImageSpec {
 
 /** An image for linux of these layers. */
 export function buildImage(spec: ImageSpec): BuiltImage {
-  const { layers, architecture = 'amd64', comment = '', created, manifest = {} } = spec
+  const { layers, architecture = 'amd64', comment = '', created, labels, manifest = {} } = spec
   const rootfs = { type: 'layers', diff_ids: [] }
-  const config = Buffer.from(JSON.stringify({ os: 'linux', architecture, comment, created, rootfs, config: {} }))
+  const config = Buffer.from(
+    JSON.stringify({ os: 'linux', architecture, comment, created, rootfs, config: { Labels: labels } }),
+  )
   const mediaType = (manifest.mediaType as string | undefined) ?? IMAGE
   const bytes = Buffer.from(
     JSON.stringify({

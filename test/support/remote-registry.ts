@@ -1,3 +1,4 @@
+import type { LicencePolicy } from '../../server/core/licences/policy.ts'
 import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import type { StepName } from '../../server/core/report.ts'
@@ -35,6 +36,7 @@ export interface RemoteGiven {
   /** What another engine says when the bytes are here. */
   engine: Pick<Awaited<ReturnType<Step['run']>>, 'outcome' | 'said'>
   grypeScan: boolean
+  licences: LicencePolicy
 }
 
 /** A registry that reads through, over a real database and files; the network is a server of this process. */
@@ -72,6 +74,7 @@ export async function createRemoteRegistry(): Promise<RemoteRegistry> {
   )
   const given: RemoteGiven = {
     ...{ findings: () => [], generation: '1', action: 'block', grypeScan: true },
+    licences: { forbidden: '', action: 'review', undeclared_action: 'allow' },
     engine: { outcome: 'ok', said: 'Nothing was found.' },
   }
   const settings = {
@@ -80,6 +83,7 @@ export async function createRemoteRegistry(): Promise<RemoteRegistry> {
         validation: { grype_scan: given.grypeScan, max_upload_size_mb: 1, on_scanner_unavailable: 'hold' },
         cve_policy: { critical: given.action, high: 'review', medium: 'warn', low: 'allow', malicious_action: 'block' },
         script_policy: {},
+        license_policy: given.licences,
       }) as never,
   }
   const report = (step: StepName, run: () => Partial<Awaited<ReturnType<Step['run']>>>): Step => ({

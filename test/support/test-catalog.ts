@@ -39,6 +39,7 @@ export interface Item {
   readonly codename?: string
   readonly state?: Manifest['state']
   readonly summary?: string
+  readonly license?: string
   readonly findings?: readonly Finding[]
   readonly reports?: readonly Report[]
   readonly depends?: readonly Alternatives[]
@@ -100,6 +101,7 @@ function manifestOf(item: Item, [file, ...others]: readonly [SpooledFile, ...Spo
     about: {
       summary: item.summary ?? `about ${name}`,
       description: `All about ${name}.`,
+      ...(item.license === undefined ? {} : { license: item.license }),
       source: name,
       source_version: version,
       depends: item.depends ?? [],

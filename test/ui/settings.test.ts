@@ -171,7 +171,7 @@ describe.skipIf(noBrowser !== undefined)('settings and tokens in the console', (
       'General',
       'Name and environment',
       ...['Licence', 'Sign-in policy', 'Directory (LDAP)', 'Single sign-on', 'Mail', 'Webhook'],
-      ...['Steps of the gate', 'Uploads a minute', 'Vulnerability policy', 'Script policy'],
+      ...['Steps of the gate', 'Uploads a minute', 'Vulnerability policy', 'Licence policy', 'Script policy'],
       ...['Review', 'Engines', 'Vulnerability data'],
       ...[
         'Antivirus data',

@@ -11,9 +11,10 @@ export interface RemoteKey {
 
 /**
  * Why clients do not get a version from the index; `blocked` and `review`: what the policy makes of its findings;
+ * `license`: what it makes of the licence that the index says;
  * `unjudged`: it has just been listed, and no verdict is there yet.
  */
-export type Hidden = 'malicious' | 'blocked' | 'review' | 'young' | 'unjudged'
+export type Hidden = 'malicious' | 'blocked' | 'review' | 'license' | 'young' | 'unjudged'
 
 /** What is known of a name. */
 export interface NameRow {
@@ -43,6 +44,8 @@ export interface RemoteRow {
   readonly seen_at: Date
   readonly file: RemoteFile | null
   readonly facts: Readonly<Record<string, unknown>>
+  /** As the index says it: empty where it says none, null where the index does not say licences. */
+  readonly license: string | null
   /** In the form that was asked for. */
   readonly document: string | null
   readonly is_listed: boolean
@@ -83,7 +86,7 @@ export async function readLocalMark(
   return { packages: row?.packages ?? '', waivers }
 }
 
-const COLUMNS = `r.version, r.arch, r.published_at, r.seen_at, r.file, r.facts, r.is_listed, r.hidden, r.said, r.ripe_at,
+const COLUMNS = `r.version, r.arch, r.published_at, r.seen_at, r.file, r.facts, r.license, r.is_listed, r.hidden, r.said, r.ripe_at,
   p.state, case when p.state <> 'published' then p.manifest - 'files' - 'about' end as held`
 
 /** Which of the prepared texts are read. */
@@ -133,21 +136,21 @@ export interface SavedIndex {
  */
 const UPSERT = `
   insert into remote_version as r (codename, name, version, arch, sort_key, published_at, seen_at, file, facts,
-    full_document, short_document, is_listed, hidden, said)
-  select $1, $2, e.version, e.arch, e.sort_key, e.published_at, $3, e.file, e.facts, e.full_document, e.short_document, true,
+    license, full_document, short_document, is_listed, hidden, said)
+  select $1, $2, e.version, e.arch, e.sort_key, e.published_at, $3, e.file, e.facts, e.license, e.full_document, e.short_document, true,
     'unjudged', 'Its upstream has just listed it, and it is being judged.'
   from jsonb_to_recordset($4::jsonb) as e (version text, arch text, sort_key text, published_at timestamptz, file jsonb,
-    facts jsonb, full_document text, short_document text)
+    facts jsonb, license text, full_document text, short_document text)
   on conflict (codename, name, version, arch) do update set is_listed = true, facts = excluded.facts,
-    published_at = coalesce(excluded.published_at, r.published_at), sort_key = excluded.sort_key, file = excluded.file,
+    license = excluded.license, published_at = coalesce(excluded.published_at, r.published_at), sort_key = excluded.sort_key, file = excluded.file,
     full_document = coalesce(excluded.full_document, r.full_document), short_document = excluded.short_document,
     hidden = case when r.is_listed then r.hidden else excluded.hidden end,
     said = case when r.is_listed then r.said else excluded.said end,
     ripe_at = case when r.is_listed then r.ripe_at end
   where not exists (select from package p where p.format = $5 and p.codename = $1 and p.name = $2
       and p.version = excluded.version and p.arch = excluded.arch)
-    and (r.is_listed, r.facts, r.published_at, r.sort_key, r.file, r.full_document, r.short_document) is distinct from
-      (true, excluded.facts, coalesce(excluded.published_at, r.published_at), excluded.sort_key, excluded.file,
+    and (r.is_listed, r.facts, r.license, r.published_at, r.sort_key, r.file, r.full_document, r.short_document) is distinct from
+      (true, excluded.facts, excluded.license, coalesce(excluded.published_at, r.published_at), excluded.sort_key, excluded.file,
         coalesce(excluded.full_document, r.full_document), excluded.short_document)
   returning 1 as one`
 const UPSERT_HERE = `

@@ -1,7 +1,7 @@
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Handlers, RawRequest } from '../../core/contract.ts'
-import { missingCataloguesWarning, policyOf, switchedOff, whileUnavailable } from '../../core/policy.ts'
+import { missingCataloguesWarning, switchedOff, whileUnavailable } from '../../core/policy.ts'
 import type { Distribution } from '../../core/repository.ts'
 import { maySee, type Viewer } from '../../core/viewer.ts'
 import { AppError, isRefusal } from '../../core/errors.ts'
@@ -135,7 +135,7 @@ async function warningOf(
   const said = dataWarning(statuses, { maxAgeDays, now: clock.now() })
   const without = (['epss', 'kev'] as const).filter(name => intel?.[name] === undefined)
   const catalogues = cve_policy.auto_enrich
-    ? missingCataloguesWarning(without, policyOf({ validation, cve_policy, script_policy: {} }))
+    ? missingCataloguesWarning(without, { ...cve_policy, ...validation })
     : undefined
   const all = [
     ...(said === undefined ? [] : [`${said} ${meanwhile}`]),

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { bind } from '../../core/contract.ts'
-import { missingCataloguesWarning, policyOf } from '../../core/policy.ts'
+import { missingCataloguesWarning } from '../../core/policy.ts'
 import type { Feature } from '../../core/feature.ts'
 import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
 import type { Repositories } from '../../core/repository.ts'
@@ -119,10 +119,7 @@ function reportOf(needs: HealthNeeds, history: MachineHistory): Health {
     catalogueWarning: async () => {
       const { validation, cve_policy } = settings.now()
       if (!validation.grype_scan || !cve_policy.auto_enrich) return undefined
-      return missingCataloguesWarning(
-        await needs.missingCatalogues(),
-        policyOf({ validation, cve_policy, script_policy: {} }),
-      )
+      return missingCataloguesWarning(await needs.missingCatalogues(), { ...cve_policy, ...validation })
     },
     dirs: {
       pool: layout.pool,

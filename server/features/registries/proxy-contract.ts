@@ -114,7 +114,9 @@ export const proxies = contract({
     params: Name,
     query: Type.Object({
       q: Search,
-      because: Type.Optional(listed<string>(['malicious', 'blocked', 'review', 'young', 'unjudged', 'here'])),
+      because: Type.Optional(
+        listed<string>(['malicious', 'blocked', 'review', 'license', 'young', 'unjudged', 'here']),
+      ),
       ...Page,
     }),
     reply: Type.Unsafe<PageOf & { readonly hidden: readonly HiddenVersion[] }>(

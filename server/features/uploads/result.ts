@@ -50,7 +50,10 @@ export async function replyOf(
   {
     waitMs,
     settings,
-  }: { readonly waitMs: number; readonly settings: Pick<SettingsValue, 'cve_policy' | 'script_policy' | 'validation'> },
+  }: {
+    readonly waitMs: number
+    readonly settings: Pick<SettingsValue, 'cve_policy' | 'script_policy' | 'license_policy' | 'validation'>
+  },
 ): Promise<UploadReply> {
   const { manifest, outcome } = changed
   const { steps = [] } = causeOf(manifest, policyOf(settings), manifest.changed_at)

@@ -37,6 +37,7 @@ export const apk: Format<ApkFacts> = {
     neutral: ['noarch'],
     known: ['x86_64', 'aarch64', 'x86', 'armhf', 'armv7', 'ppc64le', 's390x', 'riscv64', 'loongarch64'],
   },
+  declaresLicence: () => true,
   hasComponents: true,
   purl({ name, version, arch }, { scanner }, about) {
     const [vendor = '', release = ''] = scanner?.split(':') ?? []

@@ -28,6 +28,7 @@ export const maven: Format<MavenFacts> = {
     return relPath(`${folderOf({ ...parts, version })}/${parts.artifact}-${version}.jar`)
   },
   archs: { usual: [], neutral: ['any'], known: ['any'] },
+  declaresLicence: () => true,
   hasComponents: false,
   // Source: purl-spec, types/maven-definition.json
   purl: ({ name, version }) => {

@@ -1,4 +1,6 @@
 import { SaxesParser } from 'saxes'
+import { spdxExpression } from '../../core/licences/judge.ts'
+import { identifierOrName, licencesNamed } from '../../core/licences/names.ts'
 import { malformed, printBytes, quote } from '../../lib/limited.ts'
 import { boundElements } from '../rpm/bounded-xml.ts'
 import type { Coordinates } from './coordinates.ts'
@@ -21,6 +23,7 @@ export interface Pom {
   readonly name?: string
   readonly description?: string
   readonly url?: string
+  /** Identifiers of the SPDX list where a name or an address is known, else the names. */
   readonly licences: readonly string[]
   readonly maintainer?: string
   readonly dependencies: readonly MavenDependency[]
@@ -32,7 +35,7 @@ type Fields = Map<string, string>
 interface Raw {
   readonly project: Fields
   readonly properties: Fields
-  readonly licences: string[]
+  readonly licences: Fields[]
   readonly people: Fields[]
   readonly dependencies: Fields[]
   readonly managed: Fields[]
@@ -99,7 +102,17 @@ export function readLeaves(
 }
 
 const DEPENDENCY = /^project\/(dependencyManagement\/)?dependencies\/dependency(?:\/([^/]+))?$/
+const LICENCE = /^project\/licenses\/license(?:\/(name|url))?$/
 const PERSON = /^project\/(?:developers\/developer|organization)(?:\/([^/]+))?$/
+
+const MOST_LICENCES = 50
+
+/** One `<license>`: by its name, else by its address, where one of them says it. */
+function licenceOf(fields: Fields): string | undefined {
+  const texts = ['name', 'url'].flatMap(key => dropEmpty(fields.get(key)) ?? [])
+  const clear = texts.find(text => spdxExpression(text) !== undefined || licencesNamed(text)?.length === 1)
+  return clear === undefined ? texts[0] : identifierOrName(clear)
+}
 
 function readRaw(xml: string): Raw {
   const raw: Raw = {
@@ -113,18 +126,20 @@ function readRaw(xml: string): Raw {
   let root: string | undefined
   let dependency: Fields = new Map()
   let person: Fields = new Map()
+  let licence: Fields = new Map()
   const each = (path: string, text: string): void => {
     root ??= path.split('/')[0]
     const value = text.slice(0, LONGEST_VALUE)
     const [, first = '', second = '', ...deeper] = path.split('/')
     const wanted = DEPENDENCY.exec(path)?.[2]
     const said = PERSON.exec(path)?.[1]
+    const ofLicence = LICENCE.exec(path)?.[1]
     if (wanted !== undefined) dependency.set(wanted, value)
     else if (said !== undefined) person.set(said, value)
     else if (second === '') raw.project.set(first, first === 'description' ? text : value)
     else if (first === 'parent' && deeper.length === 0) raw.project.set(`parent.${second}`, value)
     else if (first === 'properties' && deeper.length === 0) raw.properties.set(second, value)
-    else if (path === 'project/licenses/license/name' && value !== '') raw.licences.push(value)
+    else if (ofLicence !== undefined) licence.set(ofLicence, value)
     if (raw.properties.size > MOST_PROPERTIES) malformed(`it has more than ${MOST_PROPERTIES} properties`)
   }
   const end = (path: string): void => {
@@ -134,6 +149,9 @@ function readRaw(xml: string): Raw {
       const list = managed === undefined ? raw.dependencies : raw.managed
       if (list.push(dependency) > MOST_DEPENDENCIES) malformed(`it names more than ${MOST_DEPENDENCIES} dependencies`)
       dependency = new Map()
+    } else if (LICENCE.exec(path)?.[1] === undefined && LICENCE.test(path)) {
+      if (raw.licences.length < MOST_LICENCES) raw.licences.push(licence)
+      licence = new Map()
     } else if (PERSON.test(path)) {
       if (raw.people.length < 100) raw.people.push(person)
       person = new Map()
@@ -252,7 +270,7 @@ export function readPom(bytes: Buffer): Pom {
     ...(parent === undefined ? {} : { parent }),
     packaging: dropEmpty(fill(project.get('packaging'))) ?? 'jar',
     ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined && text !== '')),
-    licences: raw.licences.slice(0, 50),
+    licences: raw.licences.flatMap(one => licenceOf(one) ?? []),
     ...(maintainer === '' ? {} : { maintainer }),
     dependencies: read(raw.dependencies, byKey),
     imports: managed.filter(({ scope, type }) => scope === 'import' && type === 'pom'),

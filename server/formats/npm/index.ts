@@ -26,6 +26,7 @@ export const npm: Format<NpmFacts> = {
   isPreRelease: version => version.includes('-'),
   poolName: (identity, _source, component) => relPath(`${component}/${identity.name}/-/${tarballName(identity)}`),
   archs: { usual: [], neutral: ['any'], known: [] },
+  declaresLicence: () => true,
   hasComponents: false,
   // Source: package-url/purl-spec, npm-definition
   purl({ name, version }) {

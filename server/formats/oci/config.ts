@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../lib/fields.ts'
 import { malformed } from '../../lib/limited.ts'
 import type { Platform } from './descriptor.ts'
 import type { OciDocument } from './document.ts'
@@ -7,11 +8,14 @@ export interface ImageConfig {
   readonly platform?: Platform
   /** When its builder says that it was made. */
   readonly created?: Date
+  /** Of its labels: an SPDX expression. */
+  readonly licenses?: string
 }
 
 /** The most bytes of an image's config; those of real images have some ten thousand. */
 export const MAX_CONFIG = 4 * 2 ** 20
 export const CREATED = 'org.opencontainers.image.created'
+const LICENSES = 'org.opencontainers.image.licenses'
 /** Before there were images. Builds that can be repeated write 1970 or the year 1. */
 const FIRST = Date.UTC(2013, 0, 1)
 
@@ -33,14 +37,16 @@ export function readConfig(bytes: Buffer): ImageConfig {
     return malformed('its config is no JSON, although its media type says so', error)
   }
   if (typeof json !== 'object' || json === null) malformed('its config is no object')
-  const { os, architecture, variant, created } = json as Readonly<Record<string, unknown>>
+  const { os, architecture, variant, created, config } = json as Readonly<Record<string, unknown>>
   const [system, processor, kind] = [textOf(os), textOf(architecture), textOf(variant)]
   const at = dateIn(created)
+  const licenses = textOf(fieldsOf(fieldsOf(config)['Labels'])[LICENSES])
   return {
     ...(system === undefined || processor === undefined
       ? {}
       : { platform: { os: system, architecture: processor, ...(kind === undefined ? {} : { variant: kind }) } }),
     ...(at === undefined ? {} : { created: at }),
+    ...(licenses === undefined ? {} : { licenses }),
   }
 }
 

@@ -32,6 +32,7 @@ export const oci: Format<OciFacts> = {
   poolName: ({ name, version }, _source, component) =>
     relPath(`${component}/${name}/${version.replace(':', '-')}.json`),
   archs: { usual: [], neutral: [], known: [] },
+  declaresLicence: ({ kind }) => kind === 'image',
   hasComponents: false,
   // Source: purl specification, type "oci": the name is the last segment of the repository
   purl({ name, version, arch }, { codename }) {

@@ -6,8 +6,8 @@ import type { Unpacked } from '../../files/unpacked.ts'
 import { malformed, quote } from '../../lib/limited.ts'
 import type { Inspection, InnerStream } from '../format.ts'
 import { refuse } from '../refuse.ts'
-import { archOf, MAX_CONFIG, readConfig } from './config.ts'
-import type { Descriptor, Platform } from './descriptor.ts'
+import { archOf, MAX_CONFIG, readConfig, type ImageConfig } from './config.ts'
+import type { Descriptor } from './descriptor.ts'
 import { artifactTypeOf, MAX_DOCUMENT, readDocument, type OciDocument } from './document.ts'
 import type { OciFacts } from './facts.ts'
 import { hidesOf } from './whiteouts.ts'
@@ -43,16 +43,16 @@ export async function readPushed(file: SpooledFile): Promise<Pushed> {
   return { document, layers, config: document.config && byDigest.get(document.config.digest) }
 }
 
-/** The platform that an image's config names; undefined where it names none. @throws Malformed */
-async function platformOf({ document, config }: Pushed): Promise<Platform | undefined> {
-  if (document.kind !== 'image' || config === undefined) return undefined
-  return readConfig(await readBytes(config, MAX_CONFIG, 'its config')).platform
+/** What the config of an image says; empty where it is none. @throws Malformed */
+async function configOf({ document, config }: Pushed): Promise<ImageConfig> {
+  if (document.kind !== 'image' || config === undefined) return {}
+  return readConfig(await readBytes(config, MAX_CONFIG, 'its config'))
 }
 
 function describe(
   { annotations: notes, kind, layers, manifests }: OciDocument,
   identity: PackageIdentity,
-  bytes: number,
+  { bytes, licenses }: { readonly bytes: number; readonly licenses: string | undefined },
 ): Description {
   const note = (key: string): string | undefined => notes[`org.opencontainers.image.${key}`]
   const what = {
@@ -60,7 +60,7 @@ function describe(
     artifact: 'Artifact',
     index: `Index of ${manifests.length} manifests`,
   }[kind]
-  const [homepage, maintainer, license] = [note('url') ?? note('source'), note('authors'), note('licenses')]
+  const [homepage, maintainer, license] = [note('url') ?? note('source'), note('authors'), note('licenses') ?? licenses]
   return {
     summary: (note('title') ?? `${what}, ${identity.arch}`).slice(0, 200),
     description: (note('description') ?? '').slice(0, 10_000),
@@ -83,7 +83,7 @@ async function look(
 ): Promise<Inspection<OciFacts>> {
   const pushed = await readPushed(file)
   const { document } = pushed
-  const platform = await platformOf(pushed)
+  const { platform, licenses } = await configOf(pushed)
   const identity: PackageIdentity = {
     format: 'oci',
     name: file.filename,
@@ -101,7 +101,7 @@ async function look(
   const { config, subject, layers, manifests, annotations, kind, mediaType } = document
   return {
     identity,
-    about: describe(document, identity, room.unpacked || stored),
+    about: describe(document, identity, { bytes: room.unpacked || stored, licenses }),
     facts: {
       kind,
       media_type: mediaType,

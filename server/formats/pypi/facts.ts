@@ -1,3 +1,5 @@
+import { spdxExpression } from '../../core/licences/judge.ts'
+import { identifierOrName, licencesNamed } from '../../core/licences/names.ts'
 import { malformed, quote } from '../../lib/limited.ts'
 import type { Description } from '../../core/manifest.ts'
 import { isBrought, type Mark, type MarkBringer } from '../../core/mark.ts'
@@ -94,6 +96,35 @@ function homepageOf(headers: Headers): string | undefined {
   return urls.find(match => /home|source|repository/i.test(match?.[1] ?? ''))?.[2]
 }
 
+/** What a classifier says beside that somebody approved it: `MIT License`. */
+const licencesIn = (classifiers: readonly string[]): readonly string[] =>
+  classifiers.flatMap(line => {
+    const [kind, ...levels] = line.split('::').map(level => level.trim())
+    const last = levels.at(-1)
+    return kind !== 'License' || last === undefined || / approved$/i.test(last) ? [] : [last]
+  })
+
+/**
+ * The licence in the order of the specifications: the expression, else classifiers, else free text. Several classifiers
+ * do not say whether one may choose, so they count together. Text that is an expression says more than one classifier
+ * that is not clear. Source: PEP 639, PEP 301
+ */
+function licenseOf(headers: Headers, { classifiers = [] }: PypiFacts): string | undefined {
+  const [expression, text] = [valueOf(headers, 'license-expression'), valueOf(headers, 'license')]
+  if (expression !== undefined) return expression
+  const names = licencesIn(classifiers)
+  const [name, ...others] = names
+  const isUnclear = name !== undefined && others.length === 0 && licencesNamed(name)?.length !== 1
+  if (name === undefined || (isUnclear && text !== undefined && spdxExpression(text) !== undefined)) return text
+  return names
+    .map(one =>
+      identifierOrName(one)
+        .replace(/\([^)]*\)/g, '')
+        .trim(),
+    )
+    .join(' AND ')
+}
+
 /** @throws Malformed for a requirement that is none */
 export function describe(headers: Headers, facts: PypiFacts): Description {
   const [name, version] = [normalName(facts.name), normalVersion(facts.version)]
@@ -110,7 +141,7 @@ export function describe(headers: Headers, facts: PypiFacts): Description {
     source_version: version,
     ...one('homepage', homepageOf(headers)),
     ...one('maintainer', maintainer),
-    ...one('license', valueOf(headers, 'license-expression') ?? valueOf(headers, 'license')),
+    ...one('license', licenseOf(headers, facts)),
     depends: dependsOf(facts.requires_dist),
     provides: [{ name, version }],
     conflicts: [],

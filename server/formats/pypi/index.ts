@@ -30,6 +30,7 @@ export const pypi: Format<PypiFacts> = {
   poolName: (identity, _source, component) =>
     relPath(`${component}/${identity.name.slice(0, 1)}/${identity.name}/${fileNameOf(identity)}`),
   archs: { usual: [], neutral: [], known: [] },
+  declaresLicence: () => true,
   hasComponents: false,
   purl: ({ name, version, arch }) =>
     printPurl({ type: 'pypi', name, version, qualifiers: { file_name: fileNameOf({ name, version, arch }) } }),

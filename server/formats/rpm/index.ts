@@ -83,6 +83,7 @@ export const rpm: Format<RpmFacts> = {
     neutral: ['noarch'],
     known: ['x86_64', 'aarch64', 'i686', 'armv7hl', 'ppc64le', 's390x', 'riscv64'],
   },
+  declaresLicence: () => true,
   hasComponents: false,
   sign: signRpm,
   tree: rpmTree,

@@ -29,6 +29,7 @@ test('one path for a name, as clients write it, and the full form, which alone h
 
 test('what a version is here: documents without what the registry says itself, its file, its facts', () => {
   const said = {
+    licenses: [{ type: 'AGPL-3.0-only' }, 'ISC'],
     ...{ description: 'N', scripts: { postinstall: 'node x', test: 'y' }, deprecated: 'use m', readme: 'long' },
     ...{ _npmUser: { name: 'jo' }, _rev: '1-x', devDependencies: { c: '1' }, _hasShrinkwrap: true },
     dist: {
@@ -55,9 +56,11 @@ test('what a version is here: documents without what the registry says itself, i
       digests: { sha512: SHA512.toString('hex'), sha1: SHA1 },
     },
     facts: { deprecated: 'use m', dist: { fileCount: 3, unpackedSize: 9, signatures: [{ keyid: 'k', sig: 's' }] } },
+    license: 'AGPL-3.0-only OR ISC',
   })
   expect(JSON.parse(full ?? '')).toEqual({
     ...{ name: 'n', version: '1.0.0', _id: 'n@1.0.0', hasInstallScript: true, _hasShrinkwrap: true },
+    licenses: said.licenses,
     ...{ description: 'N', scripts: said.scripts, devDependencies: { c: '1' } },
   })
   expect(JSON.parse(short ?? '')).toEqual({

@@ -1,6 +1,6 @@
 import { documentsFrom } from '../../formats/npm/documents.ts'
 import { complain, tarballName } from '../../formats/npm/name.ts'
-import { plainText } from '../../formats/npm/package-json.ts'
+import { licenseOf, plainText } from '../../formats/npm/package-json.ts'
 import { cleanVersion } from '../../formats/npm/version.ts'
 import type { RemoteFile } from '../../core/remote-file.ts'
 import { fieldsOf, isFields, type Fields } from '../../lib/fields.ts'
@@ -100,13 +100,16 @@ function entryOf(
   const url = addressOf(dist['tarball'], asked)
   if (url === undefined) return undefined
   const documents = documentsFrom(said, { name, version: key })
+  const facts = factsOf(said)
   const at = dateOf(Object.hasOwn(time, key) ? time[key] : undefined)
   return {
     version: key,
     arch: 'any',
     ...(at === undefined ? {} : { published_at: at }),
     file: { url, filename: tarballName({ name, version: key }), digests: digestsOf(dist) },
-    facts: { ...factsOf(said) },
+    facts: { ...facts },
+    // the abbreviated form has none
+    ...(facts.isShort === true ? {} : { license: licenseOf(said) }),
     full_document: documents.full,
     short_document: documents.short,
   }

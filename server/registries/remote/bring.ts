@@ -69,22 +69,23 @@ const isWhole = ({ engines = [], contents }: Report): boolean =>
   engines.every(({ coverage }) => coverage === 'covered' || coverage === 'partial') &&
   (contents === undefined || (contents.unopened.length === 0 && contents.cut === undefined))
 
-/** Nothing stands against it but findings of known vulnerabilities, in it or in what it needs. */
-function isByFindings(report: Report): boolean {
+/** Nothing stands against it but its licence and findings of known vulnerabilities, in it or in what it needs. */
+function isByPolicy(report: Report): boolean {
   const { step, outcome, holds, verdict } = report
   if (outcome === 'unavailable') return false
   if (outcome !== 'failed' && holds !== true) return true
+  if (step === 'format') return outcome !== 'failed' && verdict === 'licence'
   return (step === 'vulnerabilities' || step === 'dependencies') && verdict === 'findings' && isWhole(report)
 }
 
 /**
- * The version as a waiver lets it through: only where nothing but known vulnerabilities stands against it. What is
- * malicious, and what an engine refused or did not look at, waits for a person all the same.
+ * The version as a waiver lets it through: only where nothing but known vulnerabilities and its licence stand against
+ * it. What is malicious, and what an engine refused or did not look at, waits for a person all the same.
  */
 export function waived(manifest: Manifest, waiver: StandingWaiver, now: string): Manifest {
   const { state, reports, findings, review } = manifest
   if (state === 'published' || state === 'rejected' || review?.held_for !== undefined) return manifest
-  if (!reports.every(isByFindings) || findings.some(isMalicious)) return manifest
+  if (!reports.every(isByPolicy) || findings.some(isMalicious)) return manifest
   const decision: Decision = {
     ...{ decision: 'exception', action: 'approve', justification: waiver.reason, by: waiver.given_by, at: now },
     expires_at: waiver.expires_at.toISOString(),

@@ -16,6 +16,7 @@ afterAll(() => it.close())
 beforeEach(() => {
   name = `n${++made}`
   Object.assign(it.given, { findings: () => [], action: 'block', grypeScan: true, generation: `${made}` })
+  it.given.licences = { forbidden: '', action: 'review', undeclared_action: 'allow' }
 })
 
 const now = (): Date => it.stock.clock.now()
@@ -98,6 +99,36 @@ test('a record of malicious code that is loaded later takes a version out, also 
   it.given.findings = () => [finding('MAL-2026-2', 'low')]
   it.given.generation = 'with the record'
   expect(await seen()).toEqual({ '1.0.0': 'It is malicious: MAL-2026-2 (malicious).' })
+})
+
+test('a forbidden licence that the list says hides a version, whatever is scanned, until the list or a waiver lets it through', async () => {
+  const said = (license: unknown) => ({ said: { license } })
+  listNpm(it.upstream, name, {
+    versions: [
+      { version: '1.0.0', ...said('MIT') },
+      { version: '2.0.0', ...said('MIT OR AGPL-3.0-only') },
+      { version: '3.0.0', ...said('AGPL-3.0-only') },
+      { version: '4.0.0', ...said(undefined) },
+      { version: '5.0.0', said: { license: undefined, _id: undefined, scripts: undefined } },
+    ],
+  })
+  const free = { '1.0.0': 'served', '2.0.0': 'served', '3.0.0': 'served', '4.0.0': 'served', '5.0.0': 'served' }
+  expect(await seen()).toEqual(free)
+  it.given.licences = { forbidden: 'AGPL-3.0', action: 'review', undeclared_action: 'allow' }
+  const said3 = 'Licence: AGPL-3.0-only is on the list of forbidden licences.'
+  expect(await seen()).toEqual({ ...free, '3.0.0': said3 })
+  const rows = await it.remote.rows(it.registry(), name, { version: '3.0.0' })
+  expect(rows.map(row => [row.hidden, visibleOf(row, now())])).toEqual([
+    ['license', { is: 'hidden', said: said3, mayAsk: false }],
+  ])
+  it.given.grypeScan = false
+  it.given.licences = { forbidden: 'AGPL-3.0', action: 'block', undeclared_action: 'review' }
+  // the abbreviated form of a list has no licences, and says nothing of them
+  expect(await seen()).toEqual({ ...free, '3.0.0': said3, '4.0.0': 'Licence: the package declares none.' })
+  await waive('3.0.0', 1)
+  expect((await seen())['3.0.0']).toBe('served')
+  it.given.licences = { forbidden: 'AGPL-3.0', action: 'warn', undeclared_action: 'warn' }
+  expect(await seen()).toEqual(free)
 })
 
 test('all who ask while a name is judged wait for one verdict', async () => {

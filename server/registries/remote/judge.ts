@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isMalicious, type Finding } from '../../core/findings.ts'
+import { judgeRecord, licenceRecord } from '../../core/licences/policy.ts'
 import { policyOf, uploadAction } from '../../core/policy.ts'
 import type { Distribution } from '../../core/repository.ts'
 import type { Db } from '../../db/db.ts'
@@ -85,13 +86,14 @@ export function createJudge({ db, matcher, settings, clock, flights }: JudgeDeps
     async settle(registry, name, known) {
       const { codename, format, registry: rules = { kind: 'proxy' } } = registry
       const key = { codename, name }
-      const { validation, cve_policy, script_policy } = settings.now()
-      const policy = policyOf({ cve_policy, validation, script_policy })
+      const { validation, cve_policy, script_policy, license_policy } = settings.now()
+      const policy = policyOf({ cve_policy, validation, script_policy, license_policy })
       const isScanned = validation.grype_scan
       const { packages, waivers } = await readLocalMark(db, key, { format, now: clock.now() })
       const mark = hashOf([
         known.revision,
         isScanned ? [await matcher.generation(), policy] : 'not scanned',
+        license_policy,
         [rules.minAgeDays, rules.ageFrom],
         waivers.map(({ version }) => version),
       ])
@@ -118,6 +120,12 @@ export function createJudge({ db, matcher, settings, clock, flights }: JudgeDeps
           return { ...free, hidden: 'blocked', said: `The policy blocks it: ${printFindings(found)}` }
         if (action === 'review')
           return { ...free, hidden: 'review', said: `The policy asks for a review: ${printFindings(found)}` }
+        const { action: ofLicence, said } = judgeRecord(
+          row.license === null ? undefined : licenceRecord(row.license, true),
+          policy.licences,
+        )
+        if (said !== undefined && (ofLicence === 'block' || ofLicence === 'review'))
+          return { ...free, hidden: 'license', said }
         const young = youth(row, rules)
         return young === undefined ? free : { ...free, hidden: 'young', ...young }
       }

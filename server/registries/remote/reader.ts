@@ -12,6 +12,8 @@ export interface RemoteEntry {
   readonly file?: RemoteFile
   /** What the format shows of it and may change later: `yanked`, `deprecated`. JSON. */
   readonly facts: Readonly<Record<string, unknown>>
+  /** Empty where the upstream says none; absent where its index does not say licences. */
+  readonly license?: string
   /** Its part of documents about the name, as texts. */
   readonly full_document?: string
   readonly short_document?: string

@@ -25,6 +25,11 @@ export interface Rules {
     readonly sla_medium_days: number
   }
   readonly review: { readonly four_eyes: boolean }
+  readonly license_policy: {
+    readonly forbidden: string
+    readonly action: Action
+    readonly undeclared_action: Action
+  }
   /** By kind of fact; the schema of the settings says what each means. */
   readonly script_policy: Readonly<Record<string, Action>>
   readonly validation: { readonly on_scanner_unavailable: 'hold' | 'warn'; readonly vuln_data_max_age_days: number }
@@ -48,6 +53,7 @@ const KEYS: { readonly [S in Exclude<Section, typeof SCRIPTS>]: readonly (keyof 
     'sla_high_days',
     'sla_medium_days',
   ],
+  license_policy: ['forbidden', 'action', 'undeclared_action'],
   review: ['four_eyes'],
   validation: ['on_scanner_unavailable', 'vuln_data_max_age_days'],
 }

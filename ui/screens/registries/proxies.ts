@@ -16,6 +16,7 @@ export const HIDDEN: Readonly<
   malicious: { ...STATES.quarantined, word: phrase('malicious') },
   blocked: { ...STATES.rejected, word: phrase('blocked by the policy') },
   review: { ...STATES.pending_review, word: phrase('review wanted') },
+  license: { ...STATES.pending_review, word: phrase('forbidden licence') },
   young: { ...STATES.pending_review, word: phrase('too young') },
   here: { ...STATES.pending_review, word: phrase('here and held') },
 }

@@ -59,7 +59,20 @@ const GROUPS: readonly (readonly [string, readonly string[]])[] = [
   ['This server', [GENERAL, 'appliance', 'license', 'mfa_policy']],
   ['People', ['ldap', 'oidc']],
   ['Messages', ['email', 'notifications']],
-  ['Gate', ['validation', 'upload_limits', 'cve_policy', 'script_policy', 'review', 'engines', 'security', 'clamav']],
+  [
+    'Gate',
+    [
+      'validation',
+      'upload_limits',
+      'cve_policy',
+      'license_policy',
+      'script_policy',
+      'review',
+      'engines',
+      'security',
+      'clamav',
+    ],
+  ],
   ['Repositories', ['signing', 'import', 'sync', 'security_updates', 'downloads', 'disk', 'retention']],
 ]
 const TITLES: Readonly<Record<string, string>> = {
@@ -74,6 +87,7 @@ const TITLES: Readonly<Record<string, string>> = {
   validation: 'Steps of the gate',
   upload_limits: 'Uploads a minute',
   cve_policy: 'Vulnerability policy',
+  license_policy: 'Licence policy',
   script_policy: 'Script policy',
   review: 'Review',
   engines: 'Engines',

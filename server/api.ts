@@ -52,6 +52,7 @@ import { setup } from './features/setup/contract.ts'
 import { supplierVex } from './features/supplier-vex/contract.ts'
 import { sso } from './features/sso/contract.ts'
 import { tenants } from './features/tenants/contract.ts'
+import { imageKeys } from './features/image-keys/contract.ts'
 import { uploaderKeys } from './features/uploader-keys/contract.ts'
 import { developerUploads } from './features/uploads/developer-contract.ts'
 import { batches } from './features/uploads/batch-contract.ts'
@@ -83,6 +84,7 @@ export const api = {
   ...inventory,
   ...license,
   ...uploaderKeys,
+  ...imageKeys,
   ...catalogue,
   ...imports,
   ...importSources,

@@ -35,6 +35,7 @@ import { composeLogs, logCleaning } from './features/logs/compose.ts'
 import { composeConsoleReleases } from './features/console-releases/compose.ts'
 import { composeSupport } from './features/support/compose.ts'
 import { composeDownloads } from './features/downloads/compose.ts'
+import { composeImageKeys } from './features/image-keys/compose.ts'
 import { composeImports } from './features/imports/compose.ts'
 import { composeImportSources } from './features/import-sources/compose.ts'
 import { composeInventory } from './features/inventory/compose.ts'
@@ -334,6 +335,7 @@ function composeFeatures(env: Env, base: Foundation, verbs: Verbs) {
     composeOwnDistributions({ ...base, lock, alone: trees.publisher.alone, database: vulndb.database }),
     composeRegistryRoutes({ ...base, lock, catalog, clientFacts, activeFormats: active }),
     composeUploaderKeys(ofTrees(base)),
+    composeImageKeys({ ...base, formats: getFormat }),
     access,
     backups,
     disk,

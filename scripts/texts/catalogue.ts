@@ -63,7 +63,7 @@ const common = {
 
 /** Where the server keeps sentences that people read. What else it says stays English. */
 const SAYING = [
-  'server/core/{errors,*-errors,data-age,disk*,install-facts,manifest,policy,why,access}.ts',
+  'server/core/{errors,*-errors,data-age,disk*,install-facts,manifest,policy,why,access,signature-words}.ts',
   'server/core/licences/policy.ts',
   'server/pipeline/*.ts',
   'server/{catalog,publish,review,vulndb}/compose.ts',

@@ -43,6 +43,7 @@ import { createKeyring } from '../signing/keyring.ts'
 import { createWorker } from '../work/worker.ts'
 import { endRestore } from './end-restore.ts'
 import { composeReplication, installationOf, openRelay } from './replication.ts'
+import { createImageKeys } from '../signing/image-keys.ts'
 import { createUploaderKeys } from '../signing/uploader-keys.ts'
 
 async function openDatabase(
@@ -187,6 +188,7 @@ export async function layFoundation(env: Env, log: RootLog) {
     shared,
     keyring,
     uploaderKeys: createUploaderKeys({ db, clock }),
+    imageKeys: createImageKeys({ db, clock }),
     debts: { audit: { deliver: () => audit.deliver(), longestMs: FILES_LONGEST_MS } },
     async stop() {
       await leadership.stop()

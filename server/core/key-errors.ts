@@ -1,4 +1,4 @@
-/** Refusals of keys, those that sign here and those of uploaders: part of `ERRORS`. */
+/** Refusals of keys, those that sign here, those of uploaders and of images: part of `ERRORS`. */
 export const KEY_ERRORS = {
   no_signing_key: [409, 'There is no signing key yet. An admin makes one on the page Distributions.'],
   signing_key_exists: [
@@ -39,4 +39,13 @@ export const KEY_ERRORS = {
     'There is an uploader key {name} already, with this name or this fingerprint. Remove it first: {fingerprint}.',
   ],
   uploader_key_not_found: [404, 'There is no uploader key {name}.'],
+  bad_image_key: [
+    422,
+    'The key is refused: {why}. Send one public key in PEM, ECDSA on P-256 or P-384, Ed25519, or RSA of 2048 bits and more.',
+  ],
+  image_key_exists: [
+    409,
+    'There is a trusted key {name} already, with this name or this fingerprint. Remove it first: {fingerprint}.',
+  ],
+  image_key_not_found: [404, 'There is no trusted key {name}.'],
 } as const satisfies Record<string, readonly [number, string]>

@@ -298,7 +298,10 @@ export function decide(reports: readonly Report[], policy: CvePolicy, mode: 'nat
   if (action === 'block')
     return { state: mode === 'native' ? 'quarantined' : 'pending_review', because: asking, warned }
   if (failed.length > 0) return { state: 'pending_review', because: failed, warned }
-  if (action === 'review') return { state: 'pending_review', because: asking, warned }
+  // who has to sign is a rule of the registry, and no setting
+  const unsigned = reports.filter(({ step, holds }) => step === 'signature' && holds === true)
+  if (action === 'review') return { state: 'pending_review', because: [...asking, ...unsigned], warned }
+  if (unsigned.length > 0) return { state: 'pending_review', because: unsigned, warned }
   // the setting speaks of engines; without a signing key nothing can be published, whatever it says
   const waits = unavailable.filter(({ step }) => step === 'signature' || policy.on_scanner_unavailable === 'hold')
   if (waits.length > 0) return { state: 'pending_review', because: waits, warned }

@@ -49,6 +49,10 @@ export const REGISTRY_ERRORS = {
     409,
     'The tag {tag} can only name a version that clients get, and {name} {version} is {state}. Approve it first, or choose another.',
   ],
+  signature_required: [
+    409,
+    '{name} asks for signatures, and what is promoted comes without them. Push it there with its signature, as cosign copy does.',
+  ],
   not_served: [
     409,
     '{name} {version} is {state} in {distribution}: no client finds it until it is approved. {instead}',

@@ -1,4 +1,5 @@
 import type { Codename } from './identity.ts'
+import type { SignatureRule } from './signature-words.ts'
 
 /**
  * `hosted`: its versions are published here. `proxy`: it reads through to an upstream. `group`: one address for others.
@@ -35,4 +36,6 @@ export interface RegistryRules {
   readonly reserved?: readonly string[]
   /** Of a Maven registry: the newest builds of a snapshot that are kept. */
   readonly snapshotsKept?: number
+  /** What becomes of a version without a good signature; absent: nothing. */
+  readonly requireSignature?: Exclude<SignatureRule, 'none'>
 }

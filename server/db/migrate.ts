@@ -51,6 +51,7 @@ import { ociRemote } from './migrations/0055-oci-remote.ts'
 import { registryDownloads } from './migrations/0056-registry-downloads.ts'
 import { bundleWords } from './migrations/0057-bundle-words.ts'
 import { remoteLicences } from './migrations/0057-remote-licences.ts'
+import { imageKeys } from './migrations/0058-image-keys.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -104,6 +105,7 @@ const MIGRATIONS: readonly Migration[] = [
   registryDownloads,
   bundleWords,
   remoteLicences,
+  imageKeys,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

@@ -84,6 +84,25 @@ export interface Yank {
   readonly at: string
 }
 
+/** A file of a version that may hold signatures of another one. */
+export interface SignatureFile {
+  readonly mediaType: string
+  /** `sha256:…` */
+  readonly digest: string
+  /** In bytes. */
+  readonly size: number
+  readonly annotations: Readonly<Record<string, string>>
+}
+
+/** How signatures of a version are kept as versions of their own. */
+export interface SignedBeside<Facts> {
+  /** Whether a registry may ask for a signature of it: not what is only about another one. */
+  isSubject(facts: Facts): boolean
+  /** The tags that name what is about a version. */
+  tagsOf(version: string): readonly string[]
+  filesOf(facts: Facts): readonly SignatureFile[]
+}
+
 /** Architectures as a format spells them. */
 export interface FormatArchs {
   /** The architectures of a distribution by default. */
@@ -193,6 +212,8 @@ export interface Format<Facts = unknown> {
   readonly tree?: TreeWriter
   /** Reads repositories of this format that others publish; absent while this build cannot. */
   readonly upstream?: UpstreamReader
+  /** Signatures that come beside a version, by somebody's key; absent where the format knows none. */
+  readonly signing?: SignedBeside<Facts>
   /** Where clients fetch its trees from; absent where the format has registries. */
   readonly site?: Site
   /** How clients of its trees are set up; absent where the format has registries. */

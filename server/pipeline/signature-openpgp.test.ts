@@ -48,10 +48,9 @@ async function judge(
   )
   const distribution = { kind: 'distribution' }
   const subject = { distribution, inspected: () => Promise.resolve(inspected) } as unknown as Subject
-  return signatureStep(keyring, { check: () => Promise.reject(new Error('no .dsc here')) }).run(
-    subject,
-    new AbortController().signal,
-  )
+  return signatureStep(keyring, { check: () => Promise.reject(new Error('no .dsc here')) }, () =>
+    Promise.reject(new Error('no image here')),
+  ).run(subject, new AbortController().signal)
 }
 
 test('a package signed by the current key or by the previous one is ours; one by another key is not', async () => {

@@ -29,6 +29,7 @@ const run = async (signature: Pick<RsaSignature, 'keyName'> & { readonly made: s
   return signatureStep(
     { keys: () => Promise.resolve([]), signer: () => Promise.resolve(signer) },
     { check: () => Promise.reject(new Error('no .dsc here')) },
+    () => Promise.reject(new Error('no image here')),
   ).run(subject, new AbortController().signal)
 }
 

@@ -5,6 +5,7 @@ import type { ClearSigned } from '../formats/announcements.ts'
 import type { EmbeddedSignature } from '../formats/format.ts'
 import type { Keyring, Signer } from '../signing/signer.ts'
 import type { UploaderKeys } from '../signing/uploader-keys.ts'
+import type { LookUpImageSignature } from './image-signatures.ts'
 import { registrySignature } from './registry-signature.ts'
 import type { Step } from './subject.ts'
 
@@ -97,11 +98,18 @@ async function checkClearsigned({ document, text }: ClearSigned, keys: Pick<Uplo
  * Step 5. Checks the signature inside a package, and that there is a key for the index: nothing is published unsigned,
  * so without a key the package waits. Never changes the package.
  */
-export function signatureStep(keyring: Pick<Keyring, 'keys' | 'signer'>, keys: Pick<UploaderKeys, 'check'>): Step {
+export function signatureStep(
+  keyring: Pick<Keyring, 'keys' | 'signer'>,
+  keys: Pick<UploaderKeys, 'check'>,
+  ofImage: LookUpImageSignature,
+): Step {
   return {
     name: 'signature',
     async run(subject, signal) {
-      if (isRegistry(subject.distribution)) return registrySignature(subject)
+      if (isRegistry(subject.distribution)) {
+        const { signing } = subject.format
+        return signing === undefined ? registrySignature(subject) : ofImage(subject, signing, signal)
+      }
       let signer: Signer
       try {
         signer = await keyring.signer()

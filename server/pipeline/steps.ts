@@ -7,11 +7,12 @@ import type { LookUp } from './registry-dependencies.ts'
 import { formatStep } from './format-check.ts'
 import { provenanceStep } from './provenance.ts'
 import { scriptsStep, type ScriptsDeps } from './scripts.ts'
+import { createImageSignature, type ImageSignatureDeps } from './image-signatures.ts'
 import { signatureStep } from './signature.ts'
 import type { Step } from './subject.ts'
 import { vulnerabilitiesStep, type Enrich } from './vulnerabilities.ts'
 
-export interface StepDeps extends ScriptsDeps {
+export interface StepDeps extends ScriptsDeps, Pick<ImageSignatureDeps, 'pool' | 'imageKeys'> {
   readonly scanners: {
     readonly antivirus: readonly AntivirusScanner[]
     readonly vulnerability: readonly VulnerabilityScanner[]
@@ -34,6 +35,8 @@ export function createSteps({
   uploaderKeys,
   enrich,
   matcher,
+  pool,
+  imageKeys,
 }: StepDeps): readonly Step[] {
   return [
     formatStep,
@@ -41,7 +44,7 @@ export function createSteps({
     antivirusStep(scanners.antivirus),
     vulnerabilitiesStep(scanners.vulnerability, enrich),
     scriptsStep({ db, contents }),
-    signatureStep(keyring, uploaderKeys),
+    signatureStep(keyring, uploaderKeys, createImageSignature({ db, pool, imageKeys })),
     dependenciesStep(db, matcher),
   ]
 }

@@ -36,7 +36,7 @@ interface UploaderKey {
   /** Absent: for every distribution. */
   readonly distributions?: Names
 }
-
+type ImageKey = Omit<UploaderKey, 'distributions'> & { readonly registries?: Names }
 interface ImportSource {
   readonly key: string
   readonly address: string
@@ -249,6 +249,8 @@ export interface FactsOf {
   // keys of developers
   'uploader_key.added': UploaderKey
   'uploader_key.removed': UploaderKey
+  'image_key.added': ImageKey
+  'image_key.removed': ImageKey
   // repositories of others
   'import_source.added': ImportSource
   /** Names of fields. */

@@ -441,6 +441,15 @@ const EXAMPLES: { readonly [Kind in FactKind]: readonly (readonly [Extract<Audit
       'ada, AB12, for jammy.',
     ],
   ],
+  'image_key.added': [
+    [{ kind: 'image_key.added', name: 'releases', fingerprint: 'ab12' }, 'releases, SHA-256 ab12, for every registry.'],
+  ],
+  'image_key.removed': [
+    [
+      { kind: 'image_key.removed', name: 'releases', fingerprint: 'ab12', registries: ['images'] },
+      'releases, SHA-256 ab12, for images.',
+    ],
+  ],
   'uploader_key.removed': [
     [{ kind: 'uploader_key.removed', name: 'ada', fingerprint: 'AB12' }, 'ada, AB12, for every distribution.'],
   ],

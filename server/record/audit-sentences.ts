@@ -121,6 +121,9 @@ function changedWords({ added = [], removed = [] }: Partial<NamesChanged>): stri
 const uploaderKey = ({ name, fingerprint, distributions }: FactsOf['uploader_key.added']): string =>
   `${name}, ${fingerprint}, for ${distributions?.join(', ') ?? 'every distribution'}.`
 
+const imageKey = ({ name, fingerprint, registries }: FactsOf['image_key.added']): string =>
+  `${name}, SHA-256 ${fingerprint}, for ${registries?.join(', ') ?? 'every registry'}.`
+
 function suppliersWord({ act, document, author, sha256, accepted, closed, opened }: FactsOf['package.vex']): string {
   const done = { added: phrase('added'), accepted: phrase('accepted'), removed: phrase('removed') }[act]
   return join(
@@ -262,6 +265,8 @@ const WORDS: { readonly [Kind in FactKind]: (facts: FactsOf[Kind]) => string } =
   'token.revoked': ({ name, role }) => `${name}, ${role}.`,
   'uploader_key.added': uploaderKey,
   'uploader_key.removed': uploaderKey,
+  'image_key.added': imageKey,
+  'image_key.removed': imageKey,
   'import_source.added': ({ key, address }) => `${key}, ${address}.`,
   'import_source.changed': ({ key, fields }) => `${key}: ${fields.join(', ')}.`,
   'import_source.removed': ({ key, address }) => `${key}, ${address}.`,

@@ -26,6 +26,8 @@ import { createEnrichment } from './enrich.ts'
 import { createRematch, type Rematch } from './rematch.ts'
 import { reopenExpired } from './reopen.ts'
 import { createRescans, type Rescans } from './rescan.ts'
+import { SIGNED } from '../core/signed-debt.ts'
+import { createSignedDelivery } from './signed.ts'
 import { createUnread, type Unread } from './unread.ts'
 import { createSupplierVex, type SupplierVex } from './vex/documents.ts'
 
@@ -33,7 +35,7 @@ export interface ReviewNeeds {
   readonly db: Db
   readonly worker: Jobs
   readonly pool: Pool
-  readonly repositories: Pick<Repositories, 'get'>
+  readonly repositories: Pick<Repositories, 'get' | 'find'>
   readonly settings: Settings
   readonly outbox: Outbox
   readonly clock: Clock
@@ -140,8 +142,10 @@ export function composeReview(needs: ReviewNeeds): ReviewPart {
     scripts: stepOf(needs.steps, 'scripts'),
     format: stepOf(needs.steps, 'format'),
     dependencies: stepOf(needs.steps, 'dependencies'),
+    signature: stepOf(needs.steps, 'signature'),
   }
   const rescans = createRescans({
+    db,
     catalog,
     pool,
     formats: getFormat,
@@ -179,6 +183,7 @@ export function composeReview(needs: ReviewNeeds): ReviewPart {
     },
     jobs: reviewJobs(needs, { sla, rematch, unread, bulk }),
     work: [rematch.work, unread.work, bulk.work],
+    debts: { [SIGNED]: { deliver: createSignedDelivery({ db, rescans, repositories, signal: stopping.signal }) } },
     stop: () => stopping.abort(new Error('the service stops')),
   }
 }

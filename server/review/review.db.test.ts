@@ -286,6 +286,7 @@ describe('the nightly rematch', () => {
   const counted: string[] = []
   const rescans = (antivirus = scan) =>
     createRescans({
+      db: stock.db,
       catalog: stock.catalog,
       pool: createPool({ layout: stock.layout, clock: stock.clock }),
       formats: getFormat,
@@ -303,6 +304,10 @@ describe('the nightly rematch', () => {
         dependencies: {
           name: 'dependencies',
           run: async () => ({ step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'It needs nothing.' }),
+        },
+        signature: {
+          name: 'signature',
+          run: async () => ({ step: 'signature', outcome: 'ok', verdict: 'not_signed', said: 'No signature.' }),
         },
       },
       contents: { of: async () => NOTHING },

@@ -35,6 +35,12 @@ export interface Scanned {
 /** Whether an engine could not answer. What the package hides from it is another matter: the engine did answer. */
 export const isSilent = ({ outcome, verdict }: Report): boolean => outcome === 'unavailable' && verdict !== 'partial'
 
+/** The reports with one in the place of that of the same step. */
+export const withReport = (reports: readonly Report[], report: Report): readonly Report[] =>
+  reports.some(({ step }) => step === report.step)
+    ? reports.map(one => (one.step === report.step ? report : one))
+    : [...reports, report]
+
 /** The manifest with new reports in place of those of the same steps, and their findings. */
 export function withScan(before: Manifest, reports: readonly Report[], now: Iso): Scanned {
   const scan = reports.find(({ step }) => step === 'vulnerabilities')
@@ -69,10 +75,21 @@ export function withScan(before: Manifest, reports: readonly Report[], now: Iso)
   return { after, fresh, lost }
 }
 
-/** Where the policy sends a known package. Only a person's decision leads out of quarantine and rejection. */
+/** Whether nothing but a missing signature put it into quarantine, and nobody decided on it. */
+const lacksSignature = ({ state, reports, review, decision }: Manifest): boolean => {
+  const failed = reports.filter(({ outcome }) => outcome === 'failed')
+  const isDecided = decision !== undefined || review?.held_for !== undefined || (review?.history ?? []).length > 0
+  return state === 'quarantined' && !isDecided && failed.length > 0 && failed.every(({ step }) => step === 'signature')
+}
+
+/**
+ * Where the policy sends a known package. Only a person's decision leads out of rejection and quarantine, but for what
+ * was there only until its signature came.
+ */
 export function stateAfter(before: Manifest, wanted: State): State {
   if (before.state === 'published' && wanted !== 'published') return transition(before.state, 'hold')
-  return before.state === 'pending_review' && wanted === 'published'
+  if (wanted !== 'published') return before.state
+  return before.state === 'pending_review' || lacksSignature(before)
     ? transition(before.state, 'approve')
     : before.state
 }

@@ -5,6 +5,7 @@ import type { Row } from '../../server/core/contract.ts'
 import { fetchAuditArchive } from '../support/audit-archive.ts'
 import { bundleWrites } from '../support/bundle-routes.ts'
 import { startDaemon, type Answer, type Daemon } from '../support/daemon.ts'
+import { createSigner } from '../support/cosign.ts'
 import { dpkgLine, report } from '../support/machine-report.ts'
 import { createDeveloper } from '../support/gpg.ts'
 import { buildDeb } from '../support/packages.ts'
@@ -592,6 +593,26 @@ describe('a viewer who may not see a distribution writes as if it did not exist'
   test('every package still exists', async () => {
     const { text } = await withHidden.daemon.call('GET', '/packages/', { token: withHidden.admin })
     for (const trace of traces) expect(text).toContain(trace)
+  })
+
+  test('and a key of images that counts there names it to nobody else', async () => {
+    const { daemon, admin, tokens } = withHidden
+    const registries = ['pictures', 'posters']
+    for (const name of registries)
+      await daemon.call('POST', '/registries/', { token: admin, body: { name, format: 'oci' } })
+    await daemon.call('PUT', '/access/distributions/pictures', {
+      token: admin,
+      body: { private: true, users: ['nobody'] },
+    })
+    await daemon.call('POST', '/image-keys', {
+      token: admin,
+      body: { name: 'team', public_key: createSigner().pem, registries },
+    })
+    const seen = async (token: string): Promise<unknown> =>
+      (await daemon.call<{ keys: { registries: string[] }[] }>('GET', '/image-keys', { token })).body.keys.map(
+        one => one.registries,
+      )
+    expect([await seen(tokens.get('otto') ?? ''), await seen(admin)]).toEqual([[['posters']], [registries]])
   })
 
   test('and a key that may upload there names it to nobody else', async () => {

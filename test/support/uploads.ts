@@ -38,6 +38,7 @@ import type { AntivirusScanner, VulnerabilityScanner } from '../../server/scanne
 import { NO_DATA } from '../../server/vulndb/match/coverage.ts'
 import type { SettingsValue } from '../../server/settings/schema.ts'
 import type { Signer } from '../../server/signing/signer.ts'
+import { createImageKeys } from '../../server/signing/image-keys.ts'
 import { createUploaderKeys } from '../../server/signing/uploader-keys.ts'
 import { hasClamd, startClamd, type TestClamd } from './clamd.ts'
 import { buildDeb } from './packages.ts'
@@ -269,6 +270,8 @@ export function openUploads(): Uploads {
       keyring,
       db,
       uploaderKeys: createUploaderKeys({ db, clock: systemClock }),
+      imageKeys: createImageKeys({ db, clock: systemClock }),
+      pool: createPool({ layout, clock: systemClock }),
     })
     const open = createUnpackedCopies(layout.incoming)
     const copies = (): Unpacked => {

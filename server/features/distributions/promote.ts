@@ -58,7 +58,7 @@ export interface Road {
   readonly target: Distribution
 }
 
-/** @throws unknown_distribution, same_distribution, other_format, and what `needHosted` throws */
+/** @throws unknown_distribution, same_distribution, other_format, signature_required, and what `needHosted` throws */
 export function roadOf(
   { repositories }: Pick<PromoteDeps, 'repositories'>,
   { from, to }: Pick<Route, 'from' | 'to'>,
@@ -67,6 +67,7 @@ export function roadOf(
   if (source.codename === target.codename) fail('same_distribution', { codename: from })
   if (source.format !== target.format) fail('other_format', { from, to, has: source.format, takes: target.format })
   needHosted(target)
+  if (target.registry?.requireSignature !== undefined) fail('signature_required', { name: target.codename })
   return { source, target }
 }
 

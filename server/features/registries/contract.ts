@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
 import { listed } from '../../core/schemas.ts'
 import { AGE_SOURCES, REGISTRY_KINDS } from '../../core/registry.ts'
+import { SIGNATURE_RULES } from '../../core/signature-words.ts'
 import type { Tag } from '../../core/tag.ts'
 import type { RegistrySetup } from '../../formats/registry-client.ts'
 
@@ -30,6 +31,8 @@ export interface RegistryView {
   readonly members: readonly string[]
   /** Names that belong to the house, as patterns. */
   readonly reserved: readonly string[]
+  /** What becomes of images without a good signature: `none`, `review`, `block`. */
+  readonly require_signature: string
   /** Versions of the upstream that clients do not get. */
   readonly hidden: number
   /** Of a Maven registry: how many builds of a snapshot are kept; null: the newest ten. */
@@ -94,6 +97,7 @@ const Rules = {
   age_from: Type.Optional(listed<string>(AGE_SOURCES)),
   members: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 80 }), { maxItems: 200 })),
   reserved: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 200 })),
+  require_signature: Type.Optional(listed<string>(SIGNATURE_RULES)),
 }
 
 const VIEW = {
@@ -111,6 +115,7 @@ const VIEW = {
   age_from: Text,
   members: Type.Array(Text),
   reserved: Type.Array(Text),
+  require_signature: Text,
   hidden: Count,
   snapshots_kept: OrNull(Type.Integer()),
   packages: Count,
@@ -205,7 +210,7 @@ export const registries = contract({
   'POST /registries/': {
     summary: 'Makes a registry for packages of one format.',
     details:
-      '`kind`: `hosted` (by default) takes packages, `proxy` reads through to its `upstream`, `group` is one address for its `members`, which are asked in their order. `upstream.secret` goes with every request to that server and is shown nowhere; without `user` it is sent as a token. `min_age_days` hides younger versions of an upstream, by its own dates or (`age_from`: `first_seen`) since they were first seen here. Names that a hosted registry has or had, and those that match a pattern in `reserved`, are looked up nowhere outside. Its `name` is part of its addresses and shares the names with distributions. Who may see it is set by `/access/distributions/{name}`, how many versions stay by `/distributions/{name}/retention`.',
+      '`kind`: `hosted` (by default) takes packages, `proxy` reads through to its `upstream`, `group` is one address for its `members`, which are asked in their order. `upstream.secret` goes with every request to that server and is shown nowhere; without `user` it is sent as a token. `min_age_days` hides younger versions of an upstream, by its own dates or (`age_from`: `first_seen`) since they were first seen here. Names that a hosted registry has or had, and those that match a pattern in `reserved`, are looked up nowhere outside. `require_signature`, of images: one without a good signature of a trusted key waits for it, held for review or (`block`) in quarantine. Its `name` is part of its addresses and shares the names with distributions. Who may see it is set by `/access/distributions/{name}`, how many versions stay by `/distributions/{name}/retention`.',
     leader: true,
     access: 'admin',
     limit,

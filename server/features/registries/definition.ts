@@ -3,6 +3,7 @@ import { wordsFor } from '../../core/default-distributions.ts'
 import { AppError, fail } from '../../core/errors.ts'
 import type { Distribution, Repositories } from '../../core/repository.ts'
 import type { Format } from '../../formats/format.ts'
+import { getFormat } from '../../formats/index.ts'
 import { readKind, rulesOf, type RulesWish } from './rules.ts'
 import type { SecretChange, UpstreamDeps } from './upstream-wish.ts'
 
@@ -62,7 +63,8 @@ export function newRegistry(
   }
   const label = readLabel(wish.label ?? name)
   const hasSnapshots = SNAPSHOTS.has(format.id)
-  const deps = { codename, format: format.id, hasSnapshots, repositories, refusesAddress }
+  const hasSignatures = format.signing !== undefined
+  const deps = { codename, format: format.id, hasSnapshots, hasSignatures, repositories, refusesAddress }
   const { rules, secret } = rulesOf(wish, { kind: readKind(wish.kind) }, deps)
   const registry: Distribution = {
     kind: 'registry',
@@ -89,7 +91,8 @@ export function changedRegistry(
 ): Defined {
   const { codename, format } = before
   const { label = before.label, retired = before.state === 'retired' } = wish
-  const deps = { codename, format, hasSnapshots: SNAPSHOTS.has(format), repositories, refusesAddress }
+  const [hasSnapshots, hasSignatures] = [SNAPSHOTS.has(format), getFormat(format).signing !== undefined]
+  const deps = { codename, format, hasSnapshots, hasSignatures, repositories, refusesAddress }
   const { rules, secret } = rulesOf(wish, before.registry ?? { kind: 'hosted' }, deps)
   if (retired && rules.kind !== 'hosted')
     refuse('retired', 'only a hosted registry retires, since nothing is published into others; remove it instead')

@@ -111,6 +111,7 @@ function viewOf(
     age_from: one.registry?.ageFrom ?? 'upstream',
     members: (one.registry?.members ?? []).filter(member => maySee(viewer, member)),
     reserved: one.registry?.reserved ?? [],
+    require_signature: one.registry?.requireSignature ?? 'none',
     hidden,
     snapshots_kept: one.registry?.snapshotsKept ?? null,
     packages: sums?.names ?? 0,

@@ -95,6 +95,7 @@ const OURS = {
     members: [],
     reserved: [],
     hidden: 0,
+    require_signature: 'none',
     snapshots_kept: null,
   },
 }

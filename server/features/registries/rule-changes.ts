@@ -19,6 +19,7 @@ const wordsOf = ({ label, registry }: Distribution): Readonly<Record<string, str
   'age_from': registry?.ageFrom ?? '',
   'members': listed(registry?.members ?? []),
   'reserved': listed(registry?.reserved ?? []),
+  'require_signature': registry?.requireSignature ?? '',
   'snapshots_kept': String(registry?.snapshotsKept ?? ''),
 })
 

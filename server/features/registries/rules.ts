@@ -13,6 +13,7 @@ export interface RulesWish {
   readonly age_from?: string | undefined
   readonly members?: readonly string[] | undefined
   readonly reserved?: readonly string[] | undefined
+  readonly require_signature?: string | undefined
   /** Null: the newest ten. */
   readonly snapshots_kept?: number | null | undefined
 }
@@ -21,6 +22,7 @@ export interface RulesDeps extends UpstreamDeps {
   readonly codename: string
   readonly format: FormatId
   readonly hasSnapshots: boolean
+  readonly hasSignatures: boolean
   readonly repositories: Pick<Repositories, 'registries'>
 }
 
@@ -59,6 +61,7 @@ const KINDS_OF: Readonly<Record<Exclude<keyof RulesWish, 'kind'>, readonly Regis
   age_from: ['proxy'],
   members: ['group'],
   reserved: ['hosted', 'group'],
+  require_signature: ['hosted', 'proxy'],
   snapshots_kept: ['hosted'],
 }
 
@@ -109,6 +112,7 @@ export function rulesOf(
   let rules = before
   let secret: SecretChange = { is: 'kept' }
   const { upstream, min_age_days: days, age_from: from, members, reserved, snapshots_kept: kept } = wish
+  const { require_signature: signature } = wish
   if (upstream !== undefined) {
     const read = readUpstream(upstream, before.upstream, deps)
     rules = withRule(rules, 'upstream', read.upstream)
@@ -122,6 +126,10 @@ export function rulesOf(
   if (kind === 'group' && rules.members === undefined) refuse('members', 'a group needs one at least')
   if (reserved !== undefined)
     rules = withRule(rules, 'reserved', reserved.length === 0 ? undefined : readPatterns(reserved))
+  if (signature !== undefined && !deps.hasSignatures)
+    refuse('require_signature', 'only container images are signed by keys')
+  if (signature !== undefined)
+    rules = withRule(rules, 'requireSignature', signature === 'none' ? undefined : (signature as 'review' | 'block'))
   if (kept !== undefined && kept !== null && !deps.hasSnapshots) refuse('snapshots_kept', 'only Maven knows snapshots')
   if (kept !== undefined) rules = withRule(rules, 'snapshotsKept', kept ?? undefined)
   return { rules, secret }

@@ -6,6 +6,7 @@ import type { OciFacts } from './facts.ts'
 import { ociFetches } from './fetches.ts'
 import { inner, inspect } from './inspect.ts'
 import { complain } from './names.ts'
+import { ociSigning } from './signing.ts'
 
 /**
  * Container images and other OCI artifacts: a manifest and the blobs that it names. Its version is the manifest's
@@ -43,6 +44,7 @@ export const oci: Format<OciFacts> = {
   },
   installCommand: ({ name, version }) => `docker pull ${name}@${version}`,
   complain,
+  signing: ociSigning,
   registryClient: ociClient,
   fetches: ociFetches,
 }

@@ -9,7 +9,7 @@ export interface OciDeps extends Omit<ProtocolDeps, 'spool' | 'catalog'> {
   readonly spool: Pick<Spool, 'receive' | 'borrow'>
   readonly catalog: Pick<Catalog, 'change' | 'findKnown' | 'holdBlobs'>
   readonly pool: Pick<Pool, 'add' | 'quarantine' | 'has' | 'locate'>
-  readonly outbox: Pick<Outbox, 'owe' | 'nudge'>
+  readonly outbox: Pick<Outbox, 'owe' | 'nudge' | 'settled'>
   /** The secret that tokens of this service are made with. */
   readonly jwtSecret: string
 }

@@ -1,9 +1,12 @@
 import { readTag } from '../../catalog/queries/tags.ts'
 import type { Blob, PackageName } from '../../core/identity.ts'
 import { isServed, type Manifest } from '../../core/manifest.ts'
+import { heldPartSentence } from '../../core/signature-words.ts'
+import { owedForVersion } from '../../core/signed-debt.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
 import { MAX_DOCUMENT, readDocument, type OciDocument } from '../../formats/oci/document.ts'
 import type { OciFacts } from '../../formats/oci/facts.ts'
+import { digestsAbout } from '../../formats/oci/signing.ts'
 import { oci } from '../../formats/oci/index.ts'
 import { digestBytes } from '../../lib/digest.ts'
 import { Malformed } from '../../lib/limited.ts'
@@ -28,6 +31,8 @@ import type { WaitingTags } from './waiting-tags.ts'
 
 export const factsOf = ({ facts }: Pick<Manifest, 'facts'>): OciFacts => facts as OciFacts
 export const nameOf = ({ codename, name }: Repository): PackageName => ({ format: 'oci', codename, name })
+/** So long a push waits for what its signature changes; that goes on afterwards. */
+const SIGNED_MS = 10_000
 const isDigest = (reference: string): boolean => reference.includes(':')
 
 /** Why clients do not get it, with the page where it is decided. */
@@ -61,7 +66,7 @@ function documentOf(bytes: Buffer, type: string | undefined): OciDocument {
 
 /** Manifests by tag and digest. Source: distribution specification 1.1, "Pull", "Push", "Content Management". */
 export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
-  const { db, catalog } = deps
+  const { db, catalog, outbox } = deps
 
   /** Of a tag the version that it names, else the one that it waits for. */
   async function digestOf(repository: Repository, reference: string): Promise<string | undefined> {
@@ -136,9 +141,34 @@ export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
       )
     const held = manifests.find(({ digest }) => states.get(digest) !== undefined && states.get(digest) !== 'published')
     if (held === undefined) return undefined
-    const { platform } = held
-    const where = platform === undefined ? '' : ` (${platform.os}/${platform.architecture})`
-    return `It names the manifest ${held.digest}${where}, which is not served.`
+    const { platform, digest } = held
+    return heldPartSentence(digest, platform && `${platform.os}/${platform.architecture}`)
+  }
+
+  /**
+   * Looks at what a pushed manifest changes: what it is about may have its signature now, and so may the parts of an
+   * index. Where a rule asks for one, it may itself have come beside its signature.
+   */
+  async function lookForSigned(
+    { registry: { registry } }: RegistryRequest,
+    repository: Repository,
+    { manifest, tag }: { readonly manifest: Manifest; readonly tag: string | undefined },
+  ): Promise<Manifest> {
+    const { subject, kind } = factsOf(manifest)
+    const { version } = manifest.ref
+    const mayWait = registry?.requireSignature !== undefined && (kind === 'index' || !isServed(manifest.state))
+    const wanted = [...new Set([...digestsAbout(subject, tag), ...(mayWait ? [version] : [])])]
+    if (wanted.length === 0) return manifest
+    const owed = await Promise.all(
+      wanted.map(async version => {
+        const key = owedForVersion(repository, version)
+        return { key, ask: await outbox.owe(db, key) }
+      }),
+    )
+    outbox.nudge()
+    await Promise.all(owed.map(({ key, ask }) => outbox.settled(key, ask, SIGNED_MS)))
+    await waiting.settle(repository)
+    return (await findByDigest(db, repository, version)) ?? manifest
   }
 
   async function admit(request: RegistryRequest, repository: Repository, bytes: Buffer): Promise<Manifest> {
@@ -170,13 +200,14 @@ export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
       (await findByDigest(db, repository, `sha256:${sha256}`)) ?? (await admit(request, repository, bytes))
     const tag = isDigest(reference) ? undefined : reference
     if (tag !== undefined) await waiting.name(repository, { tag, manifest }, actorOf(request.caller))
+    const now = await lookForSigned(request, repository, { manifest, tag })
     const { subject } = factsOf(manifest)
     return plain(201, {
       'Location': placeOf(request, repository.name, 'manifests', digest),
       'Docker-Content-Digest': digest,
       ...(subject === undefined ? {} : { 'OCI-Subject': subject }),
       // clients take nothing but 201 for a push; some print this
-      ...(isServed(manifest.state) ? {} : { Warning: `299 - "${headerText(sentenceOf(manifest, request))}"` }),
+      ...(isServed(now.state) ? {} : { Warning: `299 - "${headerText(sentenceOf(now, request))}"` }),
     })
   }
 

@@ -49,6 +49,8 @@ const ABOUT = {
   VULNDB_IMPORT: 'Server',
   UPLOADER_KEY_ADD: 'People',
   UPLOADER_KEY_REMOVE: 'People',
+  IMAGE_KEY_ADD: 'People',
+  IMAGE_KEY_REMOVE: 'People',
   IMPORT_SOURCE_CHANGE: 'Server',
   IMPORT_KEY_CHANGE: 'Server',
   CLAMAV_UPDATE: 'Server',

@@ -22,6 +22,7 @@ import { gather } from '../gather.ts'
 import { nameOf } from '../manifests.ts'
 import type { Route } from '../routes.ts'
 import type { ProxyDeps } from './deps.ts'
+import { createFarSignatures } from './signatures.ts'
 import { keyOf } from './tags.ts'
 import { isMissing, type FarRepository, type Missing } from './upstream.ts'
 
@@ -39,6 +40,8 @@ interface Wanted {
   readonly request: RegistryRequest
   readonly at: FarRepository
   readonly tag?: string
+  /** It comes with an image that is old enough, whatever its own age. */
+  readonly isBeside?: true
 }
 
 /** A refusal of ours, whoever made it. */
@@ -60,6 +63,7 @@ function refuseMissing({ registry }: FarRepository, { host, why }: Missing): nev
 /** Manifests of a registry that reads through: what is not here comes in through the gate when it is asked for. */
 export function createProxiedManifests(deps: ProxyDeps) {
   const { db, catalog, remote, far, tags, lacking, parts, ages } = deps
+  const signatures = createFarSignatures(deps)
 
   /** @throws OciRefusal DENIED, always */
   async function refuseHeld(repository: Repository, version: string, console: string, before = ''): Promise<never> {
@@ -80,8 +84,50 @@ export function createProxiedManifests(deps: ProxyDeps) {
     return refuseHeld(repository, part.version, console, `It names the manifest ${part.digest}${where}. `)
   }
 
+  /**
+   * Brings in the signatures of an image, each through the gate; what that does not let in is none.
+   * @throws what the upstream is refused for where it gives no answer: then nothing is known, and nothing is said
+   */
+  async function bringSignatures(
+    request: RegistryRequest,
+    at: FarRepository,
+    { digest, signal }: { readonly digest: string; readonly signal: AbortSignal },
+  ): Promise<void> {
+    for (const { digest: signature, tag } of await signatures.find(at, digest, signal)) {
+      try {
+        const head = await need({ request, at, isBeside: true, ...(tag === undefined ? {} : { tag }) }, signature)
+        if (tag !== undefined) await move(request, at, tag, head.version)
+      } catch (error) {
+        const isLate = isRefusal(error, 'outbound_failed') || (error instanceof OciRefusal && error.status === 429)
+        if (isLate || !isOurs(error)) throw error
+      }
+    }
+  }
+
+  /** As `findServed`; what waits for its signature is looked at again, when it was not a moment ago. */
+  async function findOrAskAgain(request: RegistryRequest, at: FarRepository, digest: string) {
+    try {
+      return await findServed(at, digest, request.console)
+    } catch (error) {
+      const head = error instanceof OciRefusal ? await findHead(db, repositoryOf(at), digest) : undefined
+      if (head === undefined || isServed(head.state) || !signatures.mayAskAgain(at, head.version)) throw error
+      try {
+        await bringSignatures(request, at, { digest: head.version, signal: request.signal })
+      } catch (failure) {
+        if (!isOurs(failure)) throw failure
+        throw error
+      }
+      await signatures.judge(at, head.version)
+      return findServed(at, digest, request.console)
+    }
+  }
+
   /** All bytes of a manifest that is not here. @throws OciRefusal, and what the upstream is refused for */
-  async function fetch({ request, at, tag }: Wanted, digest: string, signal: AbortSignal): Promise<SpooledFile> {
+  async function fetch(
+    { request, at, tag, isBeside }: Wanted,
+    digest: string,
+    signal: AbortSignal,
+  ): Promise<SpooledFile> {
     const told = await far.manifest(at, digest, signal)
     if (isMissing(told)) {
       lacking.add(keyOf(at, digest), told)
@@ -90,7 +136,8 @@ export function createProxiedManifests(deps: ProxyDeps) {
     const { bytes } = told
     const document = parsing(`${at.name}@${digest}`, () => readDocument(bytes))
     await ages.note(at, { digest: told.digest, document, tag }, signal)
-    await ages.check(at, told.digest, request.console)
+    if (isBeside !== true) await ages.check(at, told.digest, request.console)
+    if (signatures.mustLook(at, document)) await bringSignatures(request, at, { digest: told.digest, signal })
     const blobs = await parts.bringAll(at, document, signal)
     return gather(deps, { bytes, name: at.name, signal }, blobs)
   }
@@ -108,14 +155,14 @@ export function createProxiedManifests(deps: ProxyDeps) {
    * upstream is refused for
    */
   async function need(wanted: Wanted, digest: string): Promise<ManifestHead> {
-    const { request, at } = wanted
+    const { request, at, isBeside } = wanted
     const { registry, console, signal } = request
-    const here = await findServed(at, digest, console)
+    const here = await findOrAskAgain(request, at, digest)
     if (here !== undefined) return here
     const missing = lacking.find(keyOf(at, digest))
     if (missing !== undefined) return refuseMissing(at, missing)
     const version = await versionOf(at, digest, signal)
-    await ages.check(at, version, console)
+    if (isBeside !== true) await ages.check(at, version, console)
     const ref = { format: registry.format, codename: registry.codename, name: at.name, version }
     const by = { actor: actorOf(request.caller), patienceMs: PATIENCE_MS }
     try {

@@ -147,11 +147,14 @@ function challengeOf({ ctx, protocol, below }: Asked, deps: RegistryMountDeps): 
   })
 }
 
+/** A client is to ask again, and nothing is wrong. */
+const EXPECTED: ReadonlySet<string> = new Set(['starting', 'maintenance', 'remote_not_here_yet'])
+
 /** An error in the words of the protocol; an internal fault is logged once, with its cause. */
 function refusalOf(error: unknown, asked: Asked, deps: RegistryMountDeps): RegistryAnswer {
   const { ctx, protocol } = asked
   const { status, code, detail, facts } = problemOf(error)
-  if (status >= 500 && !['starting', 'maintenance'].includes(code))
+  if (status >= 500 && !EXPECTED.has(code))
     deps.log.error(
       { err: error, request_id: String(ctx.state.requestId), method: ctx.method, path: ctx.path },
       'request failed',

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,6 +35,8 @@ interface Listed {
   readonly more?: object
   /** Other bytes than the page promises. */
   readonly lies?: boolean
+  /** Nothing lies beside the wheel, and the server gives parts of it, or only the whole. */
+  readonly bare?: 'in parts' | 'whole'
 }
 const fileOf = ({ spec, kind = 'wheel' }: Listed): { readonly name: string; readonly bytes: Buffer } =>
   kind === 'wheel'
@@ -44,15 +46,17 @@ const fileOf = ({ spec, kind = 'wheel' }: Listed): { readonly name: string; read
 function list(project: string, files: readonly Listed[]): void {
   const rows = files.map(one => {
     const { name, bytes } = fileOf(one)
-    upstream.put(`/files/${name}`, { body: one.lies === true ? Buffer.concat([bytes, Buffer.from('x')]) : bytes })
+    const body = one.lies === true ? Buffer.concat([bytes, Buffer.from('x')]) : bytes
+    upstream.put(`/files/${name}`, { body, ...(one.bare === 'in parts' ? { ranges: true } : {}) })
     const metadata = metadataText(one.spec)
-    if (one.kind !== 'sdist') upstream.put(`/files/${name}.metadata`, { body: metadata })
+    const isBare = one.kind === 'sdist' || one.bare !== undefined
+    if (!isBare) upstream.put(`/files/${name}.metadata`, { body: metadata })
     return {
       'filename': name,
       'url': `../../files/${name}`,
       'hashes': { sha256: sha256(bytes) },
       'upload-time': one.at ?? OLD,
-      'core-metadata': one.kind === 'sdist' ? false : { sha256: sha256(metadata) },
+      'core-metadata': isBare ? false : { sha256: sha256(metadata) },
       ...one.more,
     }
   })
@@ -137,6 +141,39 @@ test('other spellings lead to one project, and one that the upstream lacks is no
   expect((await page('nobody-has-it')).status).toBe(404)
   expect((await page('nobody-has-it')).status).toBe(404)
   expect(upstream.asked()).toEqual(['/simple/nobody-has-it/'])
+})
+
+test('METADATA that does not lie beside a wheel is read out of it by parts, and the wheel stays where it is', async () => {
+  const spec = { name: 'bare', version: '1.0', files: { 'bare.bin': randomBytes(400_000) } }
+  list('bare', [
+    { spec, bare: 'in parts' },
+    { spec: { name: 'bare', version: '0.9' }, kind: 'sdist' },
+  ])
+  const listed = await page('bare')
+  expect(listed.files).toMatchObject([{ 'core-metadata': false }, { 'core-metadata': true }])
+  upstream.forget()
+  const from = upstream.log.length
+  const metadata = 'bare/bare-1.0-py3-none-any.whl.metadata'
+  expect(await get(metadata)).toMatchObject({ status: 200, text: metadataText(spec) })
+  const ranges = upstream.log.slice(from).map(({ headers }) => headers.range)
+  expect(ranges.length).toBeGreaterThan(0)
+  expect(ranges).not.toContain(undefined)
+  expect((await daemon.call('GET', '/artifacts/bare/1.0?distribution=outside', { token })).status).toBe(404)
+  upstream.forget()
+  expect(await get(metadata)).toMatchObject({ status: 200 })
+  expect(upstream.asked()).toEqual([])
+  expect(await get('bare/bare-0.9.tar.gz.metadata')).toMatchObject({ status: 404 })
+})
+
+test('where the upstream gives no parts, the wheel comes in through the gate, and its METADATA is read here', async () => {
+  const spec = { name: 'blunt', version: '1.0' }
+  list('blunt', [{ spec, bare: 'whole' }])
+  await page('blunt')
+  expect(await get('blunt/blunt-1.0-py3-none-any.whl.metadata')).toMatchObject({
+    status: 200,
+    text: metadataText(spec),
+  })
+  expect((await daemon.call('GET', '/artifacts/blunt/1.0?distribution=outside', { token })).status).toBe(200)
 })
 
 test('young, malicious and critical versions are listed as yanked with the reason, and refused by their files', async () => {

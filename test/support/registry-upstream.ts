@@ -23,6 +23,17 @@ export interface Served {
   readonly headers?: Readonly<Record<string, string>>
   /** It begins, and the rest never comes. */
   readonly hangs?: true
+  /** Parts of it are given to who asks for them. */
+  readonly ranges?: true
+}
+
+/** The bytes that a header Range asks for: `bytes=0-99`, or the last ones by `bytes=-100`. Source: RFC 9110, 14.1.2 */
+function partOf(body: Buffer, range = ''): { readonly bytes: Buffer; readonly said: string } | undefined {
+  const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(range) ?? []
+  if (first === undefined || last === undefined) return undefined
+  const from = first === '' ? Math.max(0, body.length - Number(last)) : Number(first)
+  const bytes = body.subarray(from, first === '' ? undefined : Number(last) + 1)
+  return { bytes, said: `bytes ${from}-${from + bytes.length - 1}/${body.length}` }
 }
 
 /** A registry of somebody else: it serves what a test puts into it, with ETags, and keeps what it was asked. */
@@ -63,6 +74,8 @@ export async function startRegistryUpstream(): Promise<RegistryUpstream> {
     const body = Buffer.from(file.body)
     const etag = file.headers?.ETag ?? `"${createHash('md5').update(body).digest('hex')}"`
     const isKnown = headers['if-none-match'] === etag
+    const part = file.ranges === true ? partOf(body, headers.range) : undefined
+    if (part !== undefined) return void response.writeHead(206, { 'Content-Range': part.said }).end(part.bytes)
     const isPacked = (headers['accept-encoding'] ?? '').includes('gzip') && body.length > 1000
     response.writeHead(isKnown ? 304 : (file.status ?? 200), {
       'ETag': etag,

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import { isServed, type Manifest } from '../../core/manifest.ts'
 import { fail } from '../../core/errors.ts'
 import { listRemoteNames, saveDocument, type RemoteRow } from '../../catalog/queries/remote-versions.ts'
 import { normalVersion, readFileName } from '../../formats/pypi/names.ts'
-import { printBytes } from '../../lib/limited.ts'
+import { Malformed, printBytes } from '../../lib/limited.ts'
 import { actorOf } from '../admit.ts'
 import { readSmall } from '../body.ts'
 import { whyHeld, whyHidden } from '../held.ts'
@@ -13,14 +14,18 @@ import { plain } from '../plain.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { nextRipe, staleHeaders, visibleOf, type Visible } from '../remote/remote.ts'
 import { PROVENANCE } from './attestations.ts'
+import { readContentRange, readFarMetadata, type AskRange } from './far-wheel.ts'
 import type { RemotePypiFacts } from './remote.ts'
 import { projectPage, type SimpleFile } from './simple.ts'
 
-/** pip gives up after 15 s without a byte, and asks again after a 503. */
-const PATIENCE_MS = 10_000
+/** pip and poetry give up after 15 s without a byte, uv after 30 s; after a 503 uv asks three more times. */
+const patienceOf = ({ 'user-agent': agent = '' }: IncomingHttpHeaders): number =>
+  agent.startsWith('uv/') ? 25_000 : 10_000
 /** The largest METADATA that is fetched beside a wheel. */
 const MOST_METADATA = 4 * 2 ** 20
 const METADATA = '.metadata'
+/** More than is ever asked for at once. */
+const MOST_RANGE = 32 * 2 ** 20
 
 /** A file of a project of the upstream, as clients get it now. */
 interface Shown {
@@ -43,6 +48,11 @@ function shownOf(rows: readonly RemoteRow[], now: Date): Shown[] {
   })
 }
 
+const isSource = ({ arch }: Pick<RemoteRow, 'arch'>): boolean => arch === 'sdist'
+
+const refuseMetadata = ({ filename }: Shown['row']['file'], why: string): never =>
+  fail('upstream_refused', { path: `${filename}${METADATA}`, why })
+
 /** Why clients do not get a file, for people; undefined where they do. */
 function whyNot({ row, visible }: Shown, request: RegistryRequest, name: string) {
   if (visible.is === 'served') return undefined
@@ -62,7 +72,8 @@ function simpleFileOf(shown: Shown, request: RegistryRequest, name: string): Sim
     publishedAt: (published ?? seen).toISOString(),
     yanked: whyNot(shown, request, name)?.sentence ?? facts.yanked?.reason,
     requiresPython: facts.requires_python,
-    metadata: facts.metadata,
+    // of a wheel alone its METADATA is read from within
+    metadata: facts.metadata ?? (isSource(shown.row) ? undefined : {}),
     hasProvenance: false,
   }
 }
@@ -94,21 +105,26 @@ export function createPypiProxy({
 
   /** The bytes of a file: from here, or brought in now. */
   async function bring(request: RegistryRequest, name: string, { row }: Shown): Promise<Manifest> {
-    const { registry, caller } = request
+    const { registry, caller, headers } = request
     const { version, arch, file } = row
     const ref = { format: registry.format, codename: registry.codename, name, version, arch }
     const here = await catalog.findKnown(ref)
     if (here !== undefined) return here
-    return remote.bring(registry, { ref, files: [file] }, { actor: actorOf(caller), patienceMs: PATIENCE_MS })
+    return remote.bring(registry, { ref, files: [file] }, { actor: actorOf(caller), patienceMs: patienceOf(headers) })
   }
 
   /** METADATA of a wheel whose bytes are not here: clients resolve from it and fetch only what they install. */
-  async function metadataOf(request: RegistryRequest, name: string, { row }: Shown): Promise<RegistryAnswer> {
-    const { registry, signal } = request
+  async function metadataOf(
+    request: RegistryRequest,
+    name: string,
+    { row }: Shown,
+  ): Promise<RegistryAnswer | undefined> {
+    const { registry } = request
     const [kept] = (await remote.rows(registry, name, { form: 'full', version: row.version })).filter(
       ({ arch }) => arch === row.arch,
     )
-    const text = kept?.document ?? (await fetchMetadata(request, name, row, signal))
+    const text = kept?.document ?? (await fetchMetadata(request, name, row))
+    if (text === undefined) return undefined
     return {
       status: 200,
       type: 'text/plain; charset=utf-8',
@@ -118,27 +134,58 @@ export function createPypiProxy({
     }
   }
 
-  async function fetchMetadata(
-    { registry }: RegistryRequest,
-    name: string,
-    { version, arch, file, facts }: Shown['row'],
-    signal: AbortSignal,
-  ): Promise<string> {
+  /** As the upstream has it beside the wheel. */
+  async function besideWheel(request: RegistryRequest, { file, facts }: Shown['row']): Promise<Buffer> {
+    const { registry, signal } = request
     const { sha256: said } = (facts as RemotePypiFacts).metadata ?? {}
     const answer = await remote.upstream.ask(registry, `${file.url}${METADATA}`, { signal })
-    const refuse = (why: string): never => fail('upstream_refused', { path: `${file.filename}${METADATA}`, why })
     if (answer.status !== 200) {
       answer.discard()
-      return refuse(`it answered ${answer.status}`)
+      return refuseMetadata(file, `it answered ${answer.status}`)
     }
     const bytes =
-      (await readSmall(answer.body, MOST_METADATA)) ?? refuse(`it has more than ${printBytes(MOST_METADATA)}`)
+      (await readSmall(answer.body, MOST_METADATA)) ??
+      refuseMetadata(file, `it has more than ${printBytes(MOST_METADATA)}`)
     const is = createHash('sha256').update(bytes).digest('hex')
-    if (said !== undefined && said !== is) refuse(`its SHA-256 is ${is}, its index says ${said}`)
+    if (said !== undefined && said !== is) refuseMetadata(file, `its SHA-256 is ${is}, its index says ${said}`)
+    return bytes
+  }
+
+  const askRange = (request: RegistryRequest, { url }: Shown['row']['file']): AskRange => {
+    const { registry, signal } = request
+    return async range => {
+      const answer = await remote.upstream.ask(registry, url, { headers: { range }, signal })
+      const place = answer.status === 206 ? readContentRange(answer.headers['content-range']) : undefined
+      const isPacked = (answer.headers['content-encoding'] ?? 'identity') !== 'identity'
+      if (place === undefined || isPacked) {
+        answer.discard()
+        return undefined
+      }
+      const bytes = await readSmall(answer.body, MOST_RANGE)
+      return bytes === undefined ? undefined : { ...place, bytes }
+    }
+  }
+
+  /** Out of the wheel, where nothing lies beside it. Undefined: it can be read only as a whole. */
+  async function insideWheel(request: RegistryRequest, { file }: Shown['row']): Promise<Buffer | undefined> {
+    const named = readFileName(file.filename)
+    try {
+      return named && (await readFarMetadata(named, askRange(request, file)))
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+      return refuseMetadata(file, error.why)
+    }
+  }
+
+  async function fetchMetadata(request: RegistryRequest, name: string, row: Shown['row']): Promise<string | undefined> {
+    const { version, arch, file } = row
+    const isBeside = (row.facts as RemotePypiFacts).metadata !== undefined
+    const bytes = isBeside ? await besideWheel(request, row) : await insideWheel(request, row)
+    if (bytes === undefined) return undefined
     const document = bytes.toString('utf8')
     const isText = Buffer.from(document).equals(bytes) && !document.includes('\u0000')
-    if (!isText) refuse('it is no text in UTF-8')
-    await saveDocument(db, { codename: registry.codename, name }, { version, arch, document })
+    if (!isText) refuseMetadata(file, 'it is no text in UTF-8')
+    await saveDocument(db, { codename: request.registry.codename, name }, { version, arch, document })
     return document
   }
 
@@ -186,9 +233,9 @@ export function createPypiProxy({
       if (segment.endsWith(PROVENANCE))
         return plain(404, `Attestations of ${filename} are not passed on by this registry.`)
       if (segment.endsWith(METADATA) && one.row.state === null) {
-        if ((one.row.facts as RemotePypiFacts).metadata === undefined)
-          return plain(404, `The upstream has no METADATA beside ${filename}.`)
-        return metadataOf(request, name, one)
+        if (isSource(one.row)) return plain(404, `${filename} is a source release: no METADATA is beside it.`)
+        const answer = await metadataOf(request, name, one)
+        if (answer !== undefined) return answer
       }
       const manifest = await bring(request, name, one)
       return isServed(manifest.state) ? manifest : refused(whyHeld(manifest, request.console))

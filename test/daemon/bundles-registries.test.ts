@@ -2,11 +2,16 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createDb } from '../../server/db/db.ts'
+import { DATABASE } from '../../server/db/embedded.ts'
+import { findRunning } from '../../server/db/pid-file.ts'
 import { startDaemon } from '../support/daemon.ts'
+import { listNpm } from '../support/npm-upstream.ts'
 import { buildArtifact, buildImage, buildIndex, layerOf, sha256 } from '../support/oci-images.ts'
 import { buildLibrary, buildPom, dependency } from '../support/packages-maven.ts'
 import { buildWheel, wheelName } from '../support/packages-pypi.ts'
 import { registryCalls, type RegistryCalls } from '../support/registry-publish.ts'
+import { startRegistryUpstream, type RegistryUpstream } from '../support/registry-upstream.ts'
 import {
   importBundle,
   makeBundle,
@@ -260,4 +265,159 @@ describe('four registries go to a site without a network', () => {
     await expectWhole(hub)
     await expectWhole(site)
   })
+})
+
+describe('a site that reads through to registries which it cannot reach', () => {
+  const PROXIES = { mjs: 'npm', mpy: 'pypi', mlibs: 'maven', mimg: 'oci' } as const
+  const NAMES = Object.keys(PROXIES)
+  let south: Installation
+  let from: RegistryCalls
+  let upstream: RegistryUpstream
+
+  beforeAll(async () => {
+    upstream = await startRegistryUpstream()
+    south = await settle(await startDaemon({ env: { JWT_EXPIRE_MINUTES: '600' } }), ['bookworm'])
+    from = registryCalls(south.daemon, south.token)
+    await pinEachOther(hub, south, 'south')
+    await must(south, 'PATCH', '/settings/', { validation: { clamav_scan: false, on_scanner_unavailable: 'warn' } })
+    await must(hub, 'PATCH', '/settings/', { notifications: { allow_private_hosts: '127.0.0.1' } })
+    for (const [name, format] of Object.entries(PROXIES)) {
+      const url = 'https://registry.invalid'
+      await must(south, 'POST', '/registries/', { name, format, kind: 'proxy', upstream: { url } })
+      const own = name === 'mjs' ? { kind: 'proxy', upstream: { url: upstream.url } } : {}
+      await must(hub, 'POST', '/registries/', { name, format, ...own })
+    }
+  }, 120_000)
+  afterAll(async () => {
+    await south.daemon.close()
+    await upstream.close()
+  })
+
+  test('what came through one proxy, and what is published, becomes versions of the proxies there', async () => {
+    listNpm(upstream, 'far', {
+      versions: [
+        { version: '1.0.0', json: { dependencies: { near: '^1.0.0' } }, said: { deprecated: 'Take 2.' } },
+        { version: '1.1.0' },
+        { version: '2.0.0' },
+      ],
+      tags: { latest: '2.0.0', old: '1.0.0' },
+    })
+    listNpm(upstream, 'near', { versions: [{ version: '1.0.0' }] })
+    await there.packument('mjs', 'far')
+    await there.packument('mjs', 'near')
+    for (const file of ['far/-/far-1.0.0.tgz', 'far/-/far-2.0.0.tgz', 'near/-/near-1.0.0.tgz'])
+      expect(await there.get(`/npm/mjs/${file}`)).toMatchObject({ status: 200 })
+    await there.pypi('mpy', wheel('tool', '1.0'))
+    await there.pypi('mpy', wheel('tool', '1.1'))
+    await must(hub, 'PUT', '/registries/mpy/packages/tool/versions/1.1/yank', { reason: 'It loses data.' })
+    await there.maven('mlibs', 'org.far:lib:1.0', {
+      '.jar': buildLibrary(),
+      '-sources.jar': buildLibrary({ 'a.java': 'class A {}' }),
+      '.pom': buildPom({ group: 'org.far' }),
+    })
+    const image = there.oci('mimg', 'far/web')
+    for (const one of [amd64, arm64]) await image.push(one)
+    expect((await image.push(index, '1.0')).status).toBe(201)
+    const made = await makeBundle(hub, { site: 'south', registries: NAMES }, folder)
+    expect(made).toMatchObject({ packages: 9 })
+    expect(await importBundle(south, made.path)).toMatchObject({ result: { published: 9, refused: 0 } })
+  })
+
+  test('npm lists what came, with its tags and the deprecation', async () => {
+    const { versions, 'dist-tags': tags } = await from.packument<Packument>('mjs', 'far')
+    expect(Object.keys(versions)).toEqual(['1.0.0', '2.0.0'])
+    expect(versions['1.0.0']?.deprecated).toBe('Take 2.')
+    expect(tags).toEqual({ latest: '2.0.0', old: '1.0.0' })
+    const tarball = versions['1.0.0']?.dist.tarball.slice(south.daemon.url.length) ?? ''
+    expect(tarball).toBe('/npm/mjs/far/-/far-1.0.0.tgz')
+    expect((await from.get(tarball)).bytes.equals((await there.get(tarball)).bytes)).toBe(true)
+    expect((await from.get('/npm/mjs/far/-/far-1.1.0.tgz')).status).not.toBe(200)
+  })
+
+  test('PyPI lists the files, and the yanked one with its reason', async () => {
+    const { text } = await from.get('/pypi/mpy/simple/tool/', { accept: 'application/vnd.pypi.simple.v1+json' })
+    const { files } = JSON.parse(text) as { files: { filename: string; url: string; yanked: unknown }[] }
+    expect(files.map(({ filename, yanked }) => [filename, yanked])).toEqual([
+      ['tool-1.0-py3-none-any.whl', false],
+      ['tool-1.1-py3-none-any.whl', 'It loses data.'],
+    ])
+    const url = new URL(files[0]?.url ?? '', `${south.daemon.url}/pypi/mpy/simple/tool/`)
+    expect((await from.get(url.pathname)).bytes.equals(wheel('tool', '1.0').bytes)).toBe(true)
+    expect(await from.get(`${url.pathname}.metadata`)).toMatchObject({ status: 200 })
+  })
+
+  test('Maven lists the version, and gives jar, classifier and pom', async () => {
+    const at = '/maven/mlibs/org/far/lib'
+    expect((await from.get(`${at}/maven-metadata.xml`)).text).toContain('<version>1.0</version>')
+    for (const end of ['.pom', '.jar', '-sources.jar']) {
+      const { status, bytes } = await from.get(`${at}/1.0/lib-1.0${end}`)
+      expect([end, status]).toEqual([end, 200])
+      expect(bytes.equals((await there.get(`${at}/1.0/lib-1.0${end}`)).bytes)).toBe(true)
+    }
+  })
+
+  test('an image is pulled by its tag, with both platforms', async () => {
+    const image = from.oci('mimg', 'far/web')
+    expect((await image.manifest('1.0')).headers.get('docker-content-digest')).toBe(index.digest)
+    for (const one of [amd64, arm64]) {
+      expect((await image.manifest(one.digest)).bytes.equals(one.manifest)).toBe(true)
+      for (const blob of [one.config, ...one.layers])
+        expect((await image.ask('GET', `${image.base}/blobs/${sha256(blob)}`)).bytes.equals(blob)).toBe(true)
+    }
+    const tags = await image.ask('GET', `${image.base}/tags/list`)
+    expect(tags.json<{ tags: string[] }>().tags).toEqual(['1.0'])
+  })
+
+  test('after a month without its upstream it lists them still', async () => {
+    const database = await findRunning(join(south.daemon.root, '.pg'))
+    const db = createDb({ socket: database?.socket ?? '', database: DATABASE })
+    for (const table of ['remote_name', 'oci_remote_tag'])
+      await db.query(
+        `update ${table} set checked_at = checked_at - interval '30 days', tried_at = tried_at - interval '30 days'`,
+      )
+    await db.close()
+    expect(Object.keys((await from.packument<Packument>('mjs', 'far')).versions)).toEqual(['1.0.0', '2.0.0'])
+    expect(await from.get('/pypi/mpy/simple/tool/')).toMatchObject({ status: 200 })
+    expect(await from.get('/maven/mlibs/org/far/lib/maven-metadata.xml')).toMatchObject({ status: 200 })
+    expect((await from.oci('mimg', 'far/web').manifest('1.0')).status).toBe(200)
+  })
+
+  test('an upload into a proxy is refused as ever, and the receipt says what is there', async () => {
+    await expect(from.npm('mjs', { name: 'far', version: '3.0.0' })).rejects.toThrow('registry_takes_no_uploads')
+    expect(await readReceipt(hub, await receiptOf(south))).toMatchObject({ status: 200 })
+    await expect(makeBundle(hub, { site: 'south', registries: NAMES }, folder)).rejects.toThrow('nothing to send')
+    await must(hub, 'DELETE', '/registries/mpy/packages/tool/versions/1.1/yank')
+    const made = await makeBundle(hub, { site: 'south', registries: NAMES }, folder)
+    expect(made).toMatchObject({ packages: 0 })
+    await importBundle(south, made.path)
+    const { text } = await from.get('/pypi/mpy/simple/tool/', { accept: 'application/vnd.pypi.simple.v1+json' })
+    expect((JSON.parse(text) as { files: { yanked: unknown }[] }).files.map(({ yanked }) => yanked)).toEqual([
+      false,
+      false,
+    ])
+  })
+
+  test('a name of the house is not taken into a proxy', async () => {
+    await must(south, 'POST', '/registries/', { name: 'own', format: 'npm', reserved: ['house-*'] })
+    listNpm(upstream, 'house-lib', { versions: [{ version: '1.0.0' }] })
+    await there.packument('mjs', 'house-lib')
+    expect(await there.get('/npm/mjs/house-lib/-/house-lib-1.0.0.tgz')).toMatchObject({ status: 200 })
+    const made = await makeBundle(hub, { site: 'south', registries: ['mjs'] }, folder)
+    expect(await importBundle(south, made.path)).toMatchObject({ result: { published: 0, refused: 1 } })
+    expect((await from.get('/npm/mjs/house-lib')).status).toBe(404)
+  })
+
+  test('a registry that is not there is named, and none is made', async () => {
+    await there.npm('js', { name: 'alone', version: '1.0.0' })
+    const made = await makeBundle(hub, { site: 'south', registries: ['js'], packages: ['alone'] }, folder)
+    await importBundle(south, made.path)
+    const { body } = await south.daemon.call<{ imports: { not_published: unknown[] }[] }>('GET', '/bundles', {
+      token: south.token,
+    })
+    expect(body.imports[0]?.not_published).toMatchObject([
+      { name: 'alone', outcome: 'refused', why: 'There is no registry js here; an admin can add it.' },
+    ])
+  })
+
+  test('it is whole', () => expectWhole(south))
 })

@@ -179,6 +179,9 @@ export function createMavenProxy({
     }
     const here = await catalog.findKnown(ref)
     if (here !== undefined) return here
+    // a version that a bundle brought has all of its files in one
+    const whole = isPart ? await catalog.findKnown({ ...ref, arch: 'any' }) : undefined
+    if (whole?.files.some(({ path }) => path === place.filename) === true) return whole
     const base = registry.registry?.upstream?.url ?? ''
     const fileAt = async (filename: string): Promise<RemoteFile> => {
       const path = remotePath(name, version, filename)

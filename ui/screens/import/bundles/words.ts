@@ -53,6 +53,15 @@ export const DATA_ENDS: Readonly<Record<Taken['data'][number]['outcome'], Said>>
   unknown_kind: { word: 'Not known here', icon: 'unavailable', tone: 'unavailable' },
 }
 
+/** What became of a tag or a mark of a registry. */
+export const WORD_ENDS: Readonly<Record<Taken['words'][number]['outcome'], Said>> = {
+  done: { word: 'Set', icon: 'published', tone: 'published' },
+  already: { word: 'Here already', icon: 'published', tone: 'dim' },
+  stays: { word: 'Stays as here', icon: 'minus', tone: 'dim' },
+  waits: { word: 'Waits', icon: 'wait', tone: 'dim' },
+  refused: { word: 'Refused', icon: 'rejected', tone: 'rejected' },
+}
+
 interface Counts {
   readonly published: number
   readonly already: number

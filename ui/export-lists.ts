@@ -52,6 +52,15 @@ export const EXPORT_LISTS = {
   'registry-packages': of<Reply<'GET /registries/{name}/packages'>['packages'][number]>()(
     'name versions published held bytes changed_at newest tags',
   ),
+  'hidden-versions': of<Reply<'GET /registries/{name}/hidden'>['hidden'][number]>()(
+    'package version arch because said published_at seen_at ripe_at status waiver.reason waiver.by waiver.expires_at',
+  ),
+  'waivers': of<Reply<'GET /registries/{name}/waivers'>['waivers'][number]>()(
+    'package version reason by at expires_at expired',
+  ),
+  'asked-names': of<Reply<'GET /registries/{name}/asked'>['asked'][number]>()(
+    'package missing versions checked_at tried_at said',
+  ),
   'publications': of<Reply<'GET /distributions/{codename}/generations'>['generations'][number]>()(
     'n at packages bytes live from address',
   ),

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { EXPORT_LISTS } from '../../ui/export-lists.ts'
 import { buildWheel, wheelName } from '../support/packages-pypi.ts'
 import { startRegistryUpstream, type RegistryUpstream } from '../support/registry-upstream.ts'
 import { noBrowser } from './support/browser.ts'
@@ -19,6 +21,15 @@ describe.skipIf(noBrowser !== undefined)('registries that read through', () => {
   afterAll(() => upstream.close())
   const dialog = () => page.getByRole('dialog')
   const view = (name: string) => page.getByRole('group', { name: 'What is shown' }).getByRole('button', { name })
+
+  /** The list that is shown, as a file. */
+  async function saved(format: RegExp): Promise<{ readonly name: string; readonly text: string }> {
+    const saving = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Export' }).click()
+    await page.getByRole('menuitem', { name: format }).click()
+    const file = await saving
+    return { name: file.suggestedFilename(), text: await readFile(await file.path(), 'utf8') }
+  }
 
   /** What the other registry has: one old version, and one of today. */
   function list(project: string): void {
@@ -63,14 +74,30 @@ describe.skipIf(noBrowser !== undefined)('registries that read through', () => {
     await row.getByText('too young').waitFor()
     await row.getByText('It is younger than 7 days').waitFor()
     await it.isFine()
+    const hidden = await saved(/^JSON$/)
+    expect(hidden.name).toMatch(/^gatehouse-hidden-versions-outside-\d{4}-\d\d-\d\d\.json$/)
+    expect(JSON.parse(hidden.text)).toMatchObject([
+      { package: 'pad', version: '2.0', because: 'young', said: expect.stringContaining('younger than 7 days') },
+    ])
+    await page.getByLabel('Why').selectOption('malicious')
+    await page.getByText('Nothing hidden fits').waitFor()
+    const none = await saved(/^CSV/)
+    expect(none.text).toBe(`\uFEFF${EXPORT_LISTS['hidden-versions'].join(',')}\r\n`)
+    await page.getByLabel('Why').selectOption('')
     await row.getByRole('button', { name: 'Let through pad 2.0' }).click()
-    await dialog().getByLabel('Why').fill('The fix that we need.')
+    // a spreadsheet would run it
+    await dialog().getByLabel('Why').fill('=1+1 is the fix that we need.')
     await it.isFine()
     await dialog().getByRole('button', { name: 'Let it through' }).click()
     await dialog().waitFor({ state: 'detached' })
     await view('Let through').click()
-    await page.getByRole('table', { name: 'Let through' }).getByText('The fix that we need.').waitFor()
+    await page.getByRole('table', { name: 'Let through' }).getByText('the fix that we need.').waitFor()
     await it.isFine()
+    const waivers = await saved(/^CSV/)
+    expect(waivers.name).toMatch(/^gatehouse-waivers-outside-/)
+    const [titles, waived] = waivers.text.trimEnd().split('\r\n')
+    expect(titles).toBe('\uFEFFpackage,version,reason,by,at,expires_at,expired')
+    expect(waived).toMatch(/^pad,2\.0,'=1\+1 is the fix that we need\.,admin,[^,]+,[^,]+,false$/)
     // judged anew when its name is asked for
     await fetch(`${it.daemon.url}/pypi/outside/simple/pad/`)
     await view('Hidden').click()
@@ -82,6 +109,9 @@ describe.skipIf(noBrowser !== undefined)('registries that read through', () => {
     await view('Asked for').click()
     await page.getByRole('table', { name: 'Asked for' }).getByRole('row', { name: /pad/ }).waitFor()
     await it.isFine()
+    const names = await saved(/^JSON$/)
+    expect(names.name).toMatch(/^gatehouse-asked-names-outside-/)
+    expect(JSON.parse(names.text)).toMatchObject([{ package: 'pad', missing: false, versions: 2, said: null }])
   })
 
   test('a group names its members, and its page says in which order they answer', async () => {

@@ -1,4 +1,3 @@
-import { lookup } from 'node:dns/promises'
 import { networkInterfaces } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../core/errors.ts'
@@ -11,6 +10,7 @@ import type { UpstreamReader } from '../formats/upstream.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { createHostGuard } from '../outbound/guard.ts'
+import { createResolver } from '../outbound/resolver.ts'
 import type { Settings } from '../settings/store.ts'
 import type { JudgeRoots } from './catalogue/reach.ts'
 import { createAgents } from '../outbound/exchange/agents.ts'
@@ -81,7 +81,7 @@ export function composeUpstreams(needs: UpstreamsNeeds): UpstreamsPart {
   const allow = (): string => settings.now().notifications.allow_private_hosts
   const agents = createAgents(() => ({ url: proxyOf(now()), except: now().proxy_except }))
   const exchange = createExchange({
-    guard: createHostGuard({ lookup: host => lookup(host, { all: true }), allow }),
+    guard: createHostGuard({ lookup: createResolver(clock), allow }),
     agents,
     bucket: createBucket({ bytesPerSecond: () => now().max_kb_per_second * 1000 }),
     patience: PATIENCE,

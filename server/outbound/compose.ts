@@ -1,4 +1,3 @@
-import { lookup } from 'node:dns/promises'
 import type { AppAddress } from '../core/app-address.ts'
 import type { Part } from '../core/feature.ts'
 import type { Db } from '../db/db.ts'
@@ -14,6 +13,7 @@ import { createGuardedFetch, type GuardedFetch } from './fetch.ts'
 import { createMailQueue, type MailQueue } from './mail-queue.ts'
 import { createMailer, type Mailer } from './mail.ts'
 import { createNotices, type Notices } from './notices.ts'
+import { createResolver } from './resolver.ts'
 
 export interface OutboundNeeds {
   readonly db: Db
@@ -47,7 +47,7 @@ export async function composeOutbound(needs: OutboundNeeds): Promise<OutboundPar
   const { db, outbox, settings, address, clock, layout, box, log, version } = needs
   const webhookSecret = needs.webhookSecret ?? (await keepSecret(layout, 'webhook'))
   const fetch = createGuardedFetch({
-    lookup: host => lookup(host, { all: true }),
+    lookup: createResolver(clock),
     allow: () => settings.now().notifications.allow_private_hosts,
     userAgent: `Gatehouse/${version}`,
   })

@@ -9,7 +9,13 @@ import { createVendorKey } from './upstream/key.ts'
 /** What a sender whose key is pinned puts into a bundle, whatever it is. */
 export interface Forged {
   readonly number: number
-  readonly packages?: readonly { readonly ref: RefRow; readonly name: string; readonly bytes: Buffer }[]
+  readonly packages?: readonly {
+    readonly ref: RefRow
+    readonly name: string
+    readonly bytes: Buffer
+    /** What stands beside the first file. */
+    readonly beside?: readonly { readonly name: string; readonly bytes: Buffer }[]
+  }[]
   readonly data?: readonly { readonly kind: string; readonly name: string; readonly bytes: Buffer }[]
   /** Changes the list before it is signed. */
   readonly change?: (manifest: BundleManifest) => BundleManifest
@@ -35,7 +41,11 @@ export async function createForger(folder: string) {
         return sha256
       }
       const listed: BundleManifest['packages'] = []
-      for (const { ref, name, bytes } of packages) listed.push({ ref, files: [{ name, sha256: await put(bytes) }] })
+      for (const { ref, name, bytes, beside = [] } of packages) {
+        const files = []
+        for (const one of [{ name, bytes }, ...beside]) files.push({ name: one.name, sha256: await put(one.bytes) })
+        listed.push({ ref, files })
+      }
       const others: BundleManifest['data'] = []
       for (const { kind, name, bytes } of data) others.push({ kind, name, sha256: await put(bytes) })
       const manifest = change({

@@ -2,7 +2,7 @@ import { listBuildFiles, listPlugins, listVersionRows } from '../../catalog/quer
 import { fail } from '../../core/errors.ts'
 import type { Blob } from '../../core/identity.ts'
 import { isServed, type Manifest, type PackageFile } from '../../core/manifest.ts'
-import { baseOf, fileName, isSnapshot, nameOf } from '../../formats/maven/coordinates.ts'
+import { baseOf, fileName, isSnapshot, nameOf, partArch } from '../../formats/maven/coordinates.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { refOf } from '../refs.ts'
@@ -32,6 +32,13 @@ export async function findVersion(
   return newest === undefined ? undefined : catalog.findKnown(refOf({ registry }, name, newest.version))
 }
 
+const findPart = (
+  { catalog }: ReadDeps,
+  { registry }: Pick<RegistryRequest, 'registry'>,
+  place: FilePlace,
+): Promise<Manifest | undefined> =>
+  catalog.findKnown({ ...refOf({ registry }, nameOf(place), place.version), arch: partArch(place) })
+
 /** Its file of that kind, whatever build the address names. */
 export function fileOf(
   { ref: { version }, files }: Manifest,
@@ -58,7 +65,11 @@ export function fileAnswer(blob: Blob, { checksum, version, extension }: FilePla
 
 /** A file, or a checksum of it, made here. @throws maven_no_version */
 export async function readFile(deps: ReadDeps, request: RegistryRequest, place: FilePlace): Promise<RegistryAnswer> {
-  const version = await findVersion(deps, request, place)
+  const whole = await findVersion(deps, request, place)
+  // one that came through a proxy elsewhere has its classifiers as parts of their own
+  const isIn = whole !== undefined && (!isServed(whole.state) || fileOf(whole, place) !== undefined)
+  const part = isIn || place.classifier === '' ? undefined : await findPart(deps, request, place)
+  const version = part ?? whole
   if (version === undefined) return notHere(request)
   // every file of it, also one that it does not have: what is held is asked for nowhere else
   if (!isServed(version.state)) return held(version, request)

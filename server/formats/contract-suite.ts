@@ -92,6 +92,13 @@ function testNames({ format, distribution, identities, refused }: ContractSample
     for (const identity of identities) expect(format.installCommand(identity)).toContain(identity.name)
   })
 
+  test('which of its requests are downloads is said for a tree or for registries, as it has the one or the others', () => {
+    expect([format.site !== undefined, format.fetches !== undefined]).toEqual([
+      !hasRegistries(format),
+      hasRegistries(format),
+    ])
+  })
+
   test('it is registered, and its file endings are lower case with a dot', () => {
     expect(getFormat(format.id)).toBe(format)
     expect(distribution.format).toBe(format.id)

@@ -210,6 +210,13 @@ test('one build of Maven counts a version once; of a parent the pom is the downl
   expect(await versions()).toContain('mvn org.example:lib 1.0: 2')
 })
 
+test('the last downloads are told also where a build reads many poms after them', async () => {
+  await put({ format: 'maven', codename: 'mvn', name: 'org.example:lib', arch: 'any', filename: 'lib-1.0.jar' })
+  const poms = Array.from({ length: 300 }, (_, n) => `${MVN}/dep${n}/1.0/dep${n}-1.0.pom`)
+  await fetch(`${MVN}/lib/1.0/lib-1.0.jar`, ...poms)
+  expect((await stats()).recent.map(({ filename }) => filename)).toEqual(['lib-1.0.jar'])
+})
+
 test('what a registry that reads through brought by its classifier counts for that part', async () => {
   const arch = 'sources.jar'
   await put({

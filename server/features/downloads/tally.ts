@@ -37,6 +37,8 @@ export interface Tally {
 
 /** So many of the last downloads of each distribution are shown, and kept. */
 export const RECENT = 50
+/** So many are remembered until their paths are named: most of what a build of Maven reads is no download. */
+const REMEMBERED = 40 * RECENT
 
 /** What an address is in a log that does not tell: behind a socket, for example. */
 const NOBODY = '0.0.0.0'
@@ -89,7 +91,7 @@ export function createTally(isCodename: (text: string) => boolean): Tally {
     const codename = codenameOf(path)
     const last = recent.get(codename) ?? []
     last.push(access)
-    if (last.length > 2 * RECENT) last.splice(0, RECENT)
+    if (last.length > REMEMBERED) last.splice(0, REMEMBERED / 2)
     recent.set(codename, last)
   }
 

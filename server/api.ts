@@ -36,6 +36,7 @@ import { securityUpdates } from './features/security-updates/contract.ts'
 import { license } from './features/license/contract.ts'
 import { documents } from './features/documents/contract.ts'
 import { registries } from './features/registries/contract.ts'
+import { images } from './features/registries/image-contract.ts'
 import { proxies } from './features/registries/proxy-contract.ts'
 import { release } from './features/release/contract.ts'
 import { retention } from './features/retention/contract.ts'
@@ -104,6 +105,7 @@ export const api = {
   ...ownDistributions,
   ...registries,
   ...proxies,
+  ...images,
   ...release,
   ...retention,
   ...policy,

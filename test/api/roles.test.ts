@@ -120,6 +120,7 @@ const SPEC: Record<string, readonly (Role | '-')[]> = {
   'PUT /registries/{name}/packages/{package}/versions/{version}/waiver': MAINTAINERS,
   'DELETE /registries/{name}/packages/{package}/versions/{version}/waiver': MAINTAINERS,
   'GET /registries/{name}/packages/{package}/tags': ANY,
+  'GET /registries/{name}/packages/{package}/versions/{version}/image': ANY,
   'PUT /registries/{name}/packages/{package}/tags/{tag}': UPLOADERS,
   'DELETE /registries/{name}/packages/{package}/tags/{tag}': UPLOADERS,
   'PUT /registries/{name}/packages/{package}/versions/{version}/yank': MAINTAINERS,

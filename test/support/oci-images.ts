@@ -38,16 +38,28 @@ export interface ImageSpec {
   readonly labels?: Readonly<Record<string, string>>
   /** When its builder says that it was made. */
   readonly created?: string
+  /** The user that it runs as. */
+  readonly user?: string
+  /** How its layers were made. */
+  readonly history?: readonly object[]
   /** Fields of the manifest that differ from those of an image. */
   readonly manifest?: Readonly<Record<string, unknown>>
 }
 
 /** An image for linux of these layers. */
 export function buildImage(spec: ImageSpec): BuiltImage {
-  const { layers, architecture = 'amd64', comment = '', created, labels, manifest = {} } = spec
+  const { layers, architecture = 'amd64', comment = '', created, labels, user, history, manifest = {} } = spec
   const rootfs = { type: 'layers', diff_ids: [] }
   const config = Buffer.from(
-    JSON.stringify({ os: 'linux', architecture, comment, created, rootfs, config: { Labels: labels } }),
+    JSON.stringify({
+      os: 'linux',
+      architecture,
+      comment,
+      created,
+      history,
+      rootfs,
+      config: { Labels: labels, User: user },
+    }),
   )
   const mediaType = (manifest.mediaType as string | undefined) ?? IMAGE
   const bytes = Buffer.from(

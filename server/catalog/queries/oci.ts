@@ -232,3 +232,34 @@ export async function isPartOfServed(db: Queryable, { codename, name }: Reposito
   )
   return row !== undefined
 }
+
+/** How many other versions of a registry have each of these blobs; 0 is left out. */
+export async function countSharing(
+  db: Queryable,
+  { codename, name }: Repository,
+  { version, blobs }: { readonly version: string; readonly blobs: readonly Sha256[] },
+): Promise<ReadonlyMap<Sha256, number>> {
+  const rows = await db.query<{ sha256: Sha256; count: number }>(
+    `select f.sha256, count(distinct p.id)::int as count from package_file f join package p on p.id = f.package_id
+      where f.sha256 = any($4::text[]) and f.n > 0 and p.format = 'oci' and p.codename = $1
+        and not (p.name = $2 and p.version = $3) group by f.sha256`,
+    [codename, name, version, blobs],
+  )
+  return new Map(rows.map(({ sha256, count }) => [sha256, count]))
+}
+
+/** State and architecture of manifests that are here, by their digests as those are written. */
+export async function listNamed(
+  db: Queryable,
+  { codename, name }: Repository,
+  digests: readonly string[],
+): Promise<ReadonlyMap<string, { readonly state: State; readonly arch: string }>> {
+  const rows = await db.query<{ digest: string; state: State; arch: string }>(
+    `select d.digest, p.state, p.arch from unnest($3::text[]) d(digest)
+      join package p on p.format = 'oci' and p.codename = $1 and p.name = $2
+      join package_file f on f.package_id = p.id and f.n = 0
+        and d.digest in ('sha256:' || f.sha256, 'sha512:' || f.sha512)`,
+    [codename, name, [...new Set(digests)]],
+  )
+  return new Map(rows.map(({ digest, state, arch }) => [digest, { state, arch }]))
+}

@@ -28,6 +28,10 @@ async function readBytes(file: SpooledFile, most: number, what: string): Promise
   return file.bytes ?? readFile(file.path)
 }
 
+/** How findings name a layer. @param n  its place among the layers, from 0 */
+export const layerName = (digest: string, n: number): string =>
+  `layer-${n + 1}-${digest.replace(':', '-').slice(0, 19)}`
+
 /** @throws Malformed */
 export async function readPushed(file: SpooledFile): Promise<Pushed> {
   const document = readDocument(await readBytes(file, MAX_DOCUMENT, 'the manifest'))
@@ -38,7 +42,7 @@ export async function readPushed(file: SpooledFile): Promise<Pushed> {
     // one that comes twice is looked at once
     if (one === undefined || seen.has(digest)) return []
     seen.add(digest)
-    return [{ name: `layer-${n + 1}-${digest.replace(':', '-').slice(0, 19)}`, file: one }]
+    return [{ name: layerName(digest, n), file: one }]
   })
   return { document, layers, config: document.config && byDigest.get(document.config.digest) }
 }

@@ -50,8 +50,8 @@ import { remoteRegistries } from './migrations/0049-remote-registries.ts'
 import { ociRemote } from './migrations/0055-oci-remote.ts'
 import { registryDownloads } from './migrations/0056-registry-downloads.ts'
 import { bundleWords } from './migrations/0057-bundle-words.ts'
-import { remoteLicences } from './migrations/0057-remote-licences.ts'
 import { imageKeys } from './migrations/0058-image-keys.ts'
+import { remoteLicences } from './migrations/0060-remote-licences.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -104,8 +104,8 @@ const MIGRATIONS: readonly Migration[] = [
   ociRemote,
   registryDownloads,
   bundleWords,
-  remoteLicences,
   imageKeys,
+  remoteLicences,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

@@ -6,7 +6,7 @@ import type { Migration } from '../migration.ts'
  * that were ever asked for.
  */
 export const remoteLicences: Migration = {
-  name: '0057-remote-licences',
+  name: '0060-remote-licences',
   up: `
     alter table remote_version add column license text;  -- empty: it declares none; null: the index does not say it
     update remote_name set validators = '{}' where validators <> '{}';

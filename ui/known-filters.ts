@@ -93,6 +93,7 @@ const RULES: Partial<Readonly<Record<Place, Rules>>> = {
     versions: among('all'),
     which: (value, { tab }) => (tab === 'mirror' ? ['on', 'all', 'targets'] : ['bad', 'all']).includes(value),
   },
+  registries: { lookalike: on },
   inventory: {
     severity: among(...INVENTORY_SEVERITIES),
     reboot: among('needed'),

@@ -1,6 +1,7 @@
 import type { FormatId } from '../core/identity.ts'
+import { createLookalikes, type OwnedEntry } from '../core/lookalikes.ts'
 import { matchesPattern } from '../core/registry-names.ts'
-import type { Distribution, Repositories } from '../core/repository.ts'
+import type { Distribution, SeenRepositories } from '../core/repository.ts'
 import type { Queryable } from '../db/db.ts'
 import { getFormat } from '../formats/index.ts'
 import { nameKeyOf } from '../formats/registry-client.ts'
@@ -15,7 +16,7 @@ export interface Owners {
 
 export interface OwnedDeps {
   readonly db: Queryable
-  readonly repositories: Pick<Repositories, 'registries'>
+  readonly repositories: Pick<SeenRepositories, 'registries'>
 }
 
 const kindOf = ({ registry }: Distribution): string => registry?.kind ?? 'hosted'
@@ -54,3 +55,26 @@ export const ownersOf = async (
 
 /** Whether a name belongs to the house. */
 export const isOwned = ({ hosted, reserving }: Owners): boolean => hosted.length > 0 || reserving.length > 0
+
+/**
+ * What names look like, of those that belong to the registries that the caller hands in: their names, and what they
+ * reserve.
+ */
+export async function lookalikesOf(
+  { db, repositories }: OwnedDeps,
+  format: FormatId,
+): Promise<(name: string) => OwnedEntry | undefined> {
+  const all = repositories.registries().filter(one => one.format === format)
+  const hosted = all.filter(one => kindOf(one) === 'hosted').map(({ codename }) => codename)
+  const owned =
+    hosted.length === 0
+      ? []
+      : await db.repeat<{ name: string; owner: string }>(
+          'select name, codename as owner from registry_owned_name where codename = any($1::text[]) order by codename, name',
+          [hosted],
+        )
+  const reserved = all.flatMap(({ codename, registry }) =>
+    (registry?.reserved ?? []).map(name => ({ name, owner: codename })),
+  )
+  return createLookalikes([...owned, ...reserved], nameKeyOf(getFormat(format)))
+}

@@ -5,7 +5,7 @@ import type { StepName } from '../../server/core/report.ts'
 import type { Finding } from '../../server/core/findings.ts'
 import type { Codename } from '../../server/core/identity.ts'
 import type { RegistryRules } from '../../server/core/registry.ts'
-import { createRepositories, type Distribution } from '../../server/core/repository.ts'
+import { createRepositories, type Distribution, type Repositories } from '../../server/core/repository.ts'
 import { createSpool } from '../../server/files/spool.ts'
 import { createUnpackedCopies } from '../../server/files/unpacked.ts'
 import { createArrivals } from '../../server/lib/arrivals.ts'
@@ -42,6 +42,7 @@ export interface RemoteGiven {
 /** A registry that reads through, over a real database and files; the network is a server of this process. */
 export interface RemoteRegistry {
   readonly stock: Stock
+  readonly repositories: Repositories
   readonly upstream: RegistryUpstream
   readonly remote: Remote
   readonly given: RemoteGiven
@@ -135,7 +136,7 @@ export async function createRemoteRegistry(): Promise<RemoteRegistry> {
     })
   let remote = start()
   return {
-    ...{ stock, upstream, given, registry },
+    ...{ stock, repositories, upstream, given, registry },
     get remote() {
       return remote
     },

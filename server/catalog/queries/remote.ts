@@ -116,20 +116,46 @@ export interface AskedName {
   readonly total: number
 }
 
-/** The names that somebody asked for, those that the upstream was asked about last first. */
+/** What is looked for among the names that were asked for. */
+export interface AskedFilter {
+  readonly codename: Codename
+  /** Only names with this in them, whatever the case. */
+  readonly q?: string | undefined
+}
+
+/** All of them, without what is known of them. */
+export async function listAskedNamesOnly(
+  db: Queryable,
+  viewer: Viewer,
+  { codename, q }: AskedFilter,
+): Promise<readonly string[]> {
+  const { values, add } = params(codename, q ?? null)
+  const rows = await db.query<{ name: string }>(
+    `select n.name from remote_name n
+    where n.codename = $1 and ($2::text is null or strpos(lower(n.name), lower($2)) > 0) and ${seenBy(viewer, add, 'n.codename')}`,
+    values,
+  )
+  return rows.map(({ name }) => name)
+}
+
+/**
+ * The names that somebody asked for, those that the upstream was asked about last first.
+ * @param filter.names  only these
+ */
 export function listAskedNames(
   db: Queryable,
   viewer: Viewer,
-  { codename, q }: { readonly codename: Codename; readonly q?: string | undefined },
+  { codename, q, names }: AskedFilter & { readonly names?: readonly string[] | undefined },
   { skip, most }: { readonly skip: number; readonly most: number },
 ): Promise<AskedName[]> {
-  const { values, add } = params(codename, q ?? null, most, skip)
+  const { values, add } = params(codename, q ?? null, most, skip, names ?? null)
   return db.query<AskedName>(
     `
     select n.name, n.is_missing, n.checked_at, n.tried_at, n.said, count(*) over ()::int as total,
       (select count(*)::int from remote_version r where r.codename = n.codename and r.name = n.name and r.is_listed) as versions
     from remote_name n
-    where n.codename = $1 and ($2::text is null or strpos(lower(n.name), lower($2)) > 0) and ${seenBy(viewer, add, 'n.codename')}
+    where n.codename = $1 and ($2::text is null or strpos(lower(n.name), lower($2)) > 0)
+      and ($5::text[] is null or n.name = any($5)) and ${seenBy(viewer, add, 'n.codename')}
     order by n.tried_at desc, n.name limit $3 offset $4`,
     values,
   )

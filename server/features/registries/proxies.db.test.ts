@@ -6,7 +6,7 @@ import { DEFAULT_DISTRIBUTIONS } from '../../core/default-distributions.ts'
 import type { Codename } from '../../core/identity.ts'
 import { createRepositories, type Repositories } from '../../core/repository.ts'
 import { ALL_SEEING, type Viewer } from '../../core/viewer.ts'
-import { listRemote, saveIndex, saveVerdicts } from '../../catalog/queries/remote-versions.ts'
+import { listRemote, saveIndex, saveMissing, saveVerdicts } from '../../catalog/queries/remote-versions.ts'
 import {
   findList,
   findRemoteTag,
@@ -21,6 +21,7 @@ import { createDefinitions } from '../../files/definitions.ts'
 import { getFormat } from '../../formats/index.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import { createSecretBox, type SecretBox } from '../../lib/secret-box.ts'
+import type { AskedNameView } from './proxy-contract.ts'
 import { isOwned, ownersOf } from '../../registries/owned.ts'
 import { openSecret } from '../../registries/remote/secret.ts'
 import { visibleOf } from '../../registries/remote/remote.ts'
@@ -468,4 +469,39 @@ test('the lines for clients of a proxy publish nothing', async () => {
     return (clients as { publish?: string }[]).filter(({ publish }) => publish !== undefined).length
   }
   expect([(await lines('ours')) > 0, await lines('outside')]).toEqual([true, 0])
+})
+
+test('what was asked for and looks like a name of the house is marked for who sees its registry, and may be all that is listed', async () => {
+  await proxy()
+  await make('ours')
+  await make('acme', { reserved: ['@acmecorp/*'] })
+  await stock.put({ format: 'npm', codename: 'ours', name: 'ours-lib', version: '1.0.0', arch: 'any' })
+  const names = ['ourslib', 'ours-lib', 'lodash', 'acmecorp-tools', 'ours-libs']
+  for (const [n, name] of names.entries())
+    await saveMissing(
+      stock.db,
+      { codename: 'outside' as Codename, name },
+      { now: new Date(stock.clock.now().getTime() + n), revision: `${n}` },
+    )
+  const list = async (query: object, viewer?: Viewer) => {
+    const ask = { params: { name: 'outside' }, query, ...(viewer === undefined ? {} : { viewer }) }
+    const { total, asked } = await call('GET /registries/{name}/asked', ask)
+    return [
+      total,
+      ...(asked as AskedNameView[]).map(({ package: name, looks_like: like }) =>
+        like === null ? name : `${name} is like ${like.name} of ${like.registry}`,
+      ),
+    ]
+  }
+  const marked = [
+    'ours-libs is like ours-lib of ours',
+    'acmecorp-tools is like @acmecorp/* of acme',
+    'ourslib is like ours-lib of ours',
+  ]
+  expect(await list({})).toEqual([5, marked[0], marked[1], 'lodash', 'ours-lib', marked[2]])
+  expect(await list({ lookalike: true })).toEqual([3, ...marked])
+  expect(await list({ lookalike: true, per_page: 1, page: 2 })).toEqual([3, marked[1]])
+  expect(await list({ lookalike: true, q: 'LIB' })).toEqual([2, marked[0], marked[2]])
+  expect(await list({ lookalike: true }, { hidden: ['ours'] })).toEqual([1, marked[1]])
+  expect(await list({ lookalike: true, q: 'lodash' })).toEqual([0])
 })

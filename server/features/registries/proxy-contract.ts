@@ -46,6 +46,8 @@ export interface AskedNameView {
   readonly tried_at: string
   /** Why it did not answer then; null where it did. */
   readonly said: string | null
+  /** A name of the house, or a pattern of names, that it looks like, where the caller sees the registry that has it. */
+  readonly looks_like: { readonly name: string; readonly registry: string } | null
 }
 
 const Text = Type.String()
@@ -92,6 +94,7 @@ const Asked = Type.Object({
   checked_at: Text,
   tried_at: Text,
   said: OrNull,
+  looks_like: Type.Union([Type.Object({ name: Text, registry: Text }), Type.Null()]),
 })
 
 interface PageOf {
@@ -126,9 +129,15 @@ export const proxies = contract({
   },
   'GET /registries/{name}/asked': {
     summary: 'Lists the names that somebody asked for through a registry, and what its upstream said of them.',
+    details:
+      '`looks_like` names what belongs to a registry of the same format and could be meant: other separators, letters that look alike, a letter more, less or other, a scope as a word, a word such as `node-` around it. It is a mark and stops nothing.',
     access: 'any',
     params: Name,
-    query: Type.Object({ q: Search, ...Page }),
+    query: Type.Object({
+      q: Search,
+      lookalike: Type.Optional(Type.Boolean({ description: 'Only names that look like one of the house.' })),
+      ...Page,
+    }),
     reply: Type.Unsafe<PageOf & { readonly asked: readonly AskedNameView[] }>(
       Type.Object({ ...Paged, asked: Type.Array(Asked) }),
     ),

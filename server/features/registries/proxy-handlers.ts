@@ -1,4 +1,4 @@
-import { listAskedNames, listHidden } from '../../catalog/queries/remote.ts'
+import { listAskedNames, listAskedNamesOnly, listHidden } from '../../catalog/queries/remote.ts'
 import { needScope } from '../../core/access.ts'
 import type { Handlers } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
@@ -10,7 +10,8 @@ import { isoOrNull } from '../../lib/clock.ts'
 import type { RegistryRouteDeps } from './handlers.ts'
 import { needRegistry } from './needed.ts'
 import { readReason } from './reason.ts'
-import type { proxies, WaiverView } from './proxy-contract.ts'
+import type { AskedNameView, proxies, WaiverView } from './proxy-contract.ts'
+import { lookalikesOf } from '../../registries/owned.ts'
 import { giveWaiver, listWaivers, takeWaiver, type Waiver } from './waivers.ts'
 
 /** @throws registry_not_found, not_a_proxy */
@@ -51,6 +52,19 @@ const byOf = (who: { readonly name: string }, raw: { readonly clientIp: string }
 const nameIn = ({ format }: Distribution, name: string): string =>
   getFormat(format).registryClient?.nameKey?.(name) ?? name
 
+/** So many names are looked at before others get their turn. */
+const AT_ONCE = 2_000
+
+/** Those of many names that fit. */
+async function among(names: readonly string[], fits: (name: string) => boolean): Promise<readonly string[]> {
+  const found: string[] = []
+  for (let from = 0; from < names.length; from += AT_ONCE) {
+    found.push(...names.slice(from, from + AT_ONCE).filter(fits))
+    await new Promise(setImmediate)
+  }
+  return found
+}
+
 export const proxyHandlers: Handlers<typeof proxies, RegistryRouteDeps> = {
   'GET /registries/{name}/hidden': async ({ db, repositories, clock }, { params, query, viewer }) => {
     const { codename, format } = needProxy(repositories, viewer, params.name)
@@ -86,13 +100,23 @@ export const proxyHandlers: Handlers<typeof proxies, RegistryRouteDeps> = {
     }
   },
   'GET /registries/{name}/asked': async ({ db, repositories }, { params, query, viewer }) => {
-    const { codename } = needProxy(repositories, viewer, params.name)
+    const { codename, format } = needProxy(repositories, viewer, params.name)
     const { slice, ...paging } = pageOf(query)
-    const rows = await listAskedNames(db, viewer, { codename, q: query.q === '' ? undefined : query.q }, slice)
+    const filter = { codename, q: query.q === '' ? undefined : query.q }
+    const lookalike = await lookalikesOf({ db, repositories: repositories.seenBy(viewer) }, format)
+    const names =
+      query.lookalike === true
+        ? await among(await listAskedNamesOnly(db, viewer, filter), name => lookalike(name) !== undefined)
+        : undefined
+    const rows = await listAskedNames(db, viewer, { ...filter, names }, slice)
+    const likeOf = (name: string): AskedNameView['looks_like'] => {
+      const found = lookalike(name)
+      return found === undefined ? null : { name: found.name, registry: found.owner }
+    }
     return {
       ...{ name: codename, total: rows[0]?.total ?? 0, ...paging },
       asked: rows.map(({ name, is_missing: missing, versions, checked_at, tried_at, said }) => ({
-        ...{ package: name, missing, versions, said },
+        ...{ package: name, missing, versions, said, looks_like: likeOf(name) },
         checked_at: checked_at.toISOString(),
         tried_at: tried_at.toISOString(),
       })),

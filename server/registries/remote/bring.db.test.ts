@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { hostedRegistry } from '../../../test/support/defined-registries.ts'
 import { listNpm, type ListedNpm } from '../../../test/support/npm-upstream.ts'
 import { buildNpm } from '../../../test/support/packages-npm.ts'
 import { createRemoteRegistry, finding, type RemoteRegistry } from '../../../test/support/remote-registry.ts'
@@ -45,6 +46,22 @@ const waive = () =>
     values ('outside', $1, '1.0.0', 'we need it', 'ada', $2, $3)`,
     [name, it.stock.clock.now(), new Date(it.stock.clock.now().getTime() + 86_400_000)],
   )
+
+test('a name that looks like one of the house comes in with a warning that does not tell which one', async () => {
+  name = 'ours-lib'
+  it.repositories.replace([
+    it.registry(),
+    { ...hostedRegistry('ours', 'npm'), registry: { kind: 'hosted', reserved: [`${name}s`] } },
+  ])
+  list()
+  const { state, reports } = await bring()
+  expect(state).toBe('published')
+  const said = 'Its name looks like one that belongs to this house.'
+  expect(reports.flatMap(report => (report.said.includes('looks like') ? [report] : []))).toMatchObject([
+    { step: 'provenance', outcome: 'warned', said },
+  ])
+  it.repositories.replace([it.registry()])
+})
 
 test('several who ask cause one download and one admission, and all get what came of it', async () => {
   list()

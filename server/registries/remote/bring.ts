@@ -12,6 +12,7 @@ import { refuseUpstream } from '../../formats/upstream-files.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { passGate } from '../../pipeline/gate.ts'
 import { tellAdmitted } from '../admit.ts'
+import { lookalikesOf } from '../owned.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RemoteFile } from '../../core/remote-file.ts'
 import { findWaiver, type StandingWaiver } from '../../catalog/queries/remote-versions.ts'
@@ -58,7 +59,7 @@ export interface Bring {
 
 export type BringDeps = Pick<
   RegistryDeps,
-  'db' | 'catalog' | 'gate' | 'settings' | 'metrics' | 'events' | 'clock' | 'log'
+  'db' | 'repositories' | 'catalog' | 'gate' | 'settings' | 'metrics' | 'events' | 'clock' | 'log'
 > & {
   readonly upstream: Upstream
   readonly flights: Flights
@@ -94,6 +95,19 @@ export function waived(manifest: Manifest, waiver: StandingWaiver, now: string):
   return { ...manifest, state: transition(state, 'approve'), decision, review: { ...review, history: [decision] } }
 }
 
+/** Which one is not said: not everybody who reads this sees the registry that has it. */
+const LOOKS_ALIKE = 'Its name looks like one that belongs to this house.'
+
+/** The version with a warning where its name may be meant to be taken for another: where it comes from is in doubt. */
+function warned(manifest: Manifest): Manifest {
+  const reports = manifest.reports.map(report =>
+    report.step === 'provenance'
+      ? { ...report, outcome: 'warned' as const, said: [report.said, LOOKS_ALIKE].filter(Boolean).join(' ') }
+      : report,
+  )
+  return { ...manifest, reports }
+}
+
 export function createBring(deps: BringDeps): Bring {
   const { db, catalog, gate, settings, clock, log, upstream, flights } = deps
 
@@ -116,7 +130,10 @@ export function createBring(deps: BringDeps): Bring {
   }
 
   /** The catalogue's door for what came from an upstream. @throws upstream_refused */
-  async function enter(change: Admit, actor: Actor, wanted: Wanted | WantedOtherwise) {
+  async function enter(admit: Admit, actor: Actor, wanted: Wanted | WantedOtherwise) {
+    const lookalike = await lookalikesOf(deps, admit.manifest.ref.format)
+    const isAlike = lookalike(admit.manifest.ref.name) !== undefined
+    const change = isAlike ? { ...admit, manifest: warned(admit.manifest) } : admit
     const { manifest } = change
     const { ref, complain, heldFor } = wanted
     const isOther = printRef(manifest.ref) !== printRef({ arch: manifest.ref.arch, ...ref })

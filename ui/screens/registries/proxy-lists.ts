@@ -47,11 +47,15 @@ export async function readWaivers(registry: string, part: Part, signal?: AbortSi
   return withPages(found, found.waivers)
 }
 
-/** A page of the names that somebody asked for. */
-export async function readAsked(registry: string, { q, ...part }: Part & { readonly q: Wanted }, signal?: AbortSignal) {
+/** A page of the names that somebody asked for. @param wanted.lookalike  only those that look like one of the house */
+export async function readAsked(
+  registry: string,
+  { q, lookalike, ...part }: Part & { readonly q: Wanted; readonly lookalike: Wanted },
+  signal?: AbortSignal,
+) {
   const found = await call('GET /registries/{name}/asked', {
     params: { name: registry },
-    query: { ...part, ...(q ? { q } : {}) },
+    query: { ...part, ...(q ? { q } : {}), ...(lookalike ? { lookalike: true } : {}) },
     ...withSignal(signal),
   })
   return withPages(found, found.asked)

@@ -6,6 +6,7 @@ import { createDb } from '../../server/db/db.ts'
 import { DATABASE } from '../../server/db/embedded.ts'
 import { findRunning } from '../../server/db/pid-file.ts'
 import { startDaemon } from '../support/daemon.ts'
+import { createNpmHome, npmClient } from '../support/npm-clients.ts'
 import { listNpm } from '../support/npm-upstream.ts'
 import { buildArtifact, buildImage, buildIndex, layerOf, sha256 } from '../support/oci-images.ts'
 import { buildLibrary, buildPom, dependency } from '../support/packages-maven.ts'
@@ -24,6 +25,7 @@ import {
 import { run } from '../support/tools.ts'
 
 const VERIFY = join(import.meta.dirname, '..', '..', 'server', 'cli', 'verify.ts')
+const npm = npmClient('NPM_PROGRAM', 'npm') ?? ''
 const REGISTRIES = { js: 'npm', py: 'pypi', libs: 'maven', img: 'oci' } as const
 const ALL = Object.keys(REGISTRIES)
 
@@ -64,6 +66,28 @@ async function expectWhole({ daemon }: Installation): Promise<void> {
     env: { ...env, ...(daemon.databaseUrl && { DATABASE_URL: daemon.databaseUrl }) },
   })
   expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('no difference') as string })
+}
+
+/** What npm puts into a project with these dependencies. */
+async function installed(
+  { daemon }: Installation,
+  registry: string,
+  dependencies: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<string, string>>> {
+  const home = await createNpmHome({ registry: `${daemon.url}/npm/${registry}` })
+  try {
+    const files = { 'package.json': JSON.stringify({ name: 'here', version: '1.0.0', private: true, dependencies }) }
+    const project = await home.project(files)
+    const { code, all } = await home.run(npm, ['install', '--no-audit'], project)
+    expect(code, all).toBe(0)
+    const lock = JSON.parse(await readFile(join(project, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { version: string }>
+    }
+    const found = Object.entries(lock.packages).filter(([path]) => path !== '')
+    return Object.fromEntries(found.map(([path, { version }]) => [path.slice('node_modules/'.length), version]))
+  } finally {
+    await home.close()
+  }
 }
 
 interface Packument {
@@ -240,6 +264,10 @@ describe('four registries go to a site without a network', () => {
     expect((await here.packument<Packument>('js', 'leaf'))['dist-tags'].latest).toBe('2.0.0')
   })
 
+  test.skipIf(npm === '')('npm installs from the site what came, with what it needs', async () => {
+    expect(await installed(site, 'js', { '@ours/app': '^1.0.0' })).toEqual({ '@ours/app': '1.1.0', 'leaf': '1.0.0' })
+  })
+
   test('one name goes with what it needs: the newest versions that fit', async () => {
     const named = async (query: string): Promise<string[]> => {
       const { body } = await hub.daemon.call<{ named: { name: string; version: string }[] }>(
@@ -332,6 +360,10 @@ describe('a site that reads through to registries which it cannot reach', () => 
     expect(tarball).toBe('/npm/mjs/far/-/far-1.0.0.tgz')
     expect((await from.get(tarball)).bytes.equals((await there.get(tarball)).bytes)).toBe(true)
     expect((await from.get('/npm/mjs/far/-/far-1.1.0.tgz')).status).not.toBe(200)
+  })
+
+  test.skipIf(npm === '')('npm installs through the proxy what it needs, without its upstream', async () => {
+    expect(await installed(south, 'mjs', { far: 'old' })).toEqual({ far: '1.0.0', near: '1.0.0' })
   })
 
   test('PyPI lists the files, and the yanked one with its reason', async () => {

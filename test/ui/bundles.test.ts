@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN, startDaemon } from '../support/daemon.ts'
 import { buildDeb } from '../support/packages.ts'
+import { registryCalls } from '../support/registry-publish.ts'
 import { importBundle, makeBundle, receiptOf, type Installation } from '../support/sites.ts'
 import { dropFiles, noBrowser } from './support/browser.ts'
 import { people } from './support/people.ts'
@@ -179,6 +180,39 @@ describe.skipIf(noBrowser !== undefined)('bundles in the console', () => {
     await isFine()
     await asked().getByRole('button', { name: 'Close' }).click()
     await drawer(file.replace('.bundle.tar', '')).getByText('What happened there').waitFor()
+    await isFine()
+  })
+
+  test('a registry is chosen beside distributions, and the report says which tag stays as it is here', async () => {
+    for (const one of [hub, { daemon: team.daemon, token }]) {
+      await one.daemon.call('POST', '/registries/', { token: one.token, body: { name: 'parts', format: 'npm' } })
+      const calls = registryCalls(one.daemon, one.token)
+      for (const version of ['1.0.0', '1.1.0']) await calls.npm('parts', { name: 'bolt', version })
+    }
+    await asAdmin('#/import?tab=bundles')
+    await link('Ship Alva: Make a bundle').click()
+    await page.getByLabel('Into', { exact: true }).selectOption('parts')
+    await page.getByText('The site needs a registry of this name.', { exact: false }).waitFor()
+    await page.getByText('Of registries 1 tag and 0 marks.').waitFor()
+    await page.getByText('2 new, 0 newer versions', { exact: false }).waitFor()
+    await isFine()
+    await page.getByLabel('What goes', { exact: true }).selectOption('package')
+    await page.getByLabel('Package', { exact: true }).fill('bolt@1.0.0')
+    await page.getByText('1 new, 0 newer versions', { exact: false }).waitFor()
+    await page.getByLabel('Vulnerability data').uncheck()
+    await button('Make the bundle').click()
+    await page.getByRole('heading', { name: /ship-0002 is made/ }).waitFor()
+    // moved there, and then here
+    await registryCalls(hub.daemon, hub.token).distTag('parts', 'bolt', 'latest', '1.0.0')
+    await registryCalls(team.daemon, token).distTag('parts', 'bolt', 'latest', '1.0.0')
+    await registryCalls(team.daemon, token).distTag('parts', 'bolt', 'latest', '1.1.0')
+    const { path, name } = await makeBundle(hub, { site: 'plant', base: 'all', registries: ['parts'] }, made)
+    await dropFiles(page, 'body', [{ name: `${name}.bundle.tar`, bytes: await readFile(path) }])
+    await page.getByText('Of registries 1 tag and 0 marks.').waitFor()
+    await isFine()
+    await button('Take it in').click()
+    await page.getByText('Tags and marks of registries').waitFor()
+    await page.getByText('Stays as here').waitFor()
     await isFine()
   })
 

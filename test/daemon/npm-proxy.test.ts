@@ -334,6 +334,16 @@ test('a tarball that is another package inside is refused', async () => {
   expect((await artifact('inner', '1.0.0')).status).toBe(404)
 })
 
+test('what is no package is fetched once, and refused again without', async () => {
+  list('broken', { versions: [{ version: '1.0.0', said: { dist: { tarball: '/broken.tgz' } } }] })
+  upstream.put('/broken.tgz', { body: 'no tarball' })
+  const first = await get('broken/-/broken-1.0.0.tgz')
+  expect(first.status, first.text).toBe(422)
+  upstream.forget()
+  expect(await get('broken/-/broken-1.0.0.tgz')).toMatchObject({ status: 422, text: first.text })
+  expect(upstream.asked()).toEqual([])
+})
+
 test.each([
   ['a login page', { type: 'text/html', body: '<html><title>Sign in</title></html>' }, 'it is not JSON'],
   ['another package', { type: 'application/json', body: '{"name":"other","versions":{}}' }, 'it is about \\"other\\"'],

@@ -17,6 +17,7 @@ import type { RegistryDeps } from '../deps.ts'
 import type { RemoteFile } from '../../core/remote-file.ts'
 import { findWaiver, type StandingWaiver } from '../../catalog/queries/remote-versions.ts'
 import { within, type Flights } from './flights.ts'
+import { createRefusals } from './refusals.ts'
 import type { Upstream } from './upstream.ts'
 
 /** What is expected of a version that comes in. */
@@ -45,7 +46,8 @@ export interface WantedOtherwise extends Expected {
 /** Brings versions in from upstreams. */
 export interface Bring {
   /**
-   * Fetches a version and passes it through the gate, one flight each, whoever asks. It goes on when nobody waits.
+   * Fetches a version and passes it through the gate, one flight each, whoever asks. It goes on when nobody waits. What
+   * is no package is not fetched again for an hour.
    * @param patienceMs  how long the caller waits
    * @returns the version in the state that the gate gave it; undefined where that takes longer
    * @throws outbound_failed, outbound_refused, upstream_refused, and what the gate refuses
@@ -110,6 +112,7 @@ function warned(manifest: Manifest): Manifest {
 
 export function createBring(deps: BringDeps): Bring {
   const { db, catalog, gate, settings, clock, log, upstream, flights } = deps
+  const refusals = createRefusals(clock)
 
   async function fetchAll(
     registry: Distribution,
@@ -175,10 +178,14 @@ export function createBring(deps: BringDeps): Bring {
   return {
     bring(registry, wanted, { actor, patienceMs }) {
       const ref = printRef({ arch: 'any', ...wanted.ref })
+      // of a version that is named by a digest it names the bytes
+      const bytes = `${ref} ${'files' in wanted ? JSON.stringify(wanted.files) : ''}`
       const flight = flights.join(`version ${ref}`, async signal => {
+        refusals.check(bytes)
         try {
           return await fly(registry, wanted, { actor, signal })
         } catch (error) {
+          refusals.keep(bytes, error)
           if (!signal.aborted) log.warn({ err: error, ref }, 'a version did not come in from its upstream')
           throw error
         }

@@ -14,7 +14,7 @@ export interface Ran {
   readonly err: string
 }
 export interface RunOptions {
-  /** By default 20 seconds. */
+  /** By default two minutes: a machine that is busy is no reason to give up. */
   readonly timeoutMs?: number
   /** Its standard input. */
   readonly input?: string
@@ -110,7 +110,7 @@ const MOST_OUTPUT = 4 * 1024 ** 2
 function runProgram(
   program: string,
   args: readonly string[],
-  { timeoutMs = 20_000, input, env, onText }: RunOptions = {},
+  { timeoutMs = 120_000, input, env, onText }: RunOptions = {},
 ) {
   return new Promise<Ran>(resolve => {
     const child = spawn(program, args, {

@@ -22,6 +22,8 @@ async function power(options: Power): Promise<Machine> {
   running = await powerOn(options)
   return running
 }
+const sayFindings = (all: MachineView['findings']): string =>
+  all.map(({ what, mark, said }) => `${mark} ${what}: ${said}`).join(' | ')
 const tell = (line: string): void => console.log(`    ${line}`)
 
 describe.skipIf(lacking !== undefined)(`machines from one image (${lacking ?? 'QEMU'})`, () => {
@@ -63,7 +65,7 @@ describe.skipIf(lacking !== undefined)(`machines from one image (${lacking ?? 'Q
     await writeFile(archive, (await must(200, 'GET', `/backup/${name}`)).bytes)
     await writeFile(`${archive}.name`, name)
     before = (await session.machine()).findings
-    tell(`gatehouse-check: ${before.map(({ what, mark, said }) => `${mark} ${what}: ${said}`).join(' | ')}`)
+    tell(`gatehouse-check: ${sayFindings(before)}`)
     if (key !== '') await prepareUpdate(machine, session)
   })
 
@@ -204,7 +206,9 @@ describe.skipIf(lacking !== undefined)(`machines from one image (${lacking ?? 'Q
         expect((await after('GET', '/health')).body).toMatchObject({ version: runs })
         expect(await whatIsWrong(again, after, ['hello', 'late'])).toEqual([])
         tell(`cut while ${moment}: ${runs} runs, and its packages, tree and audit log are whole`)
-        expect(ended.findings.map(({ what }) => what).sort()).toEqual(before?.map(({ what }) => what).sort())
+        expect(ended.findings.map(({ what }) => what).sort(), sayFindings(ended.findings)).toEqual(
+          before?.map(({ what }) => what).sort(),
+        )
       })
     },
   )

@@ -93,7 +93,14 @@ export async function lookAtFirewall(ports: Ports): Promise<Finding[]> {
     ports.run('nft', ['list', 'table', 'inet', 'gatehouse']),
     ports.run('unshare', ['--net', 'sh', '-c', LOAD, 'sh', RULES]),
   ])
-  if (loaded.code === null) return [unknown('Firewall', 'nft cannot be started.', 'apt-get install nftables')]
+  if (loaded.code === null)
+    return [
+      unknown(
+        'Firewall',
+        `What is loaded cannot be told: ${loaded.err}.`,
+        'apt-get install nftables, where it is missing',
+      ),
+    ]
   if (loaded.code !== 0)
     return [bad('Firewall', 'Its rules are not loaded, so every port is open.', 'systemctl restart gatehouse-firewall')]
   if (wanted.code !== 0) {

@@ -80,6 +80,13 @@ test.each([
   expect((await lookAtFirewall(ports)).map(({ mark }) => mark)).toEqual(marks)
 })
 
+test('an nft that takes too long is not said to be missing', async () => {
+  ports.said = { nft: { code: null, out: '', err: 'nft took longer than 120 seconds' }, unshare: 'table' }
+  expect((await lookAtFirewall(ports)).map(({ said }) => said)).toEqual([
+    'What is loaded cannot be told: nft took longer than 120 seconds.',
+  ])
+})
+
 test('SSH is looked at where it runs', async () => {
   ports.said = { 'systemctl is-active': 'inactive\ninactive\n', 'sshd': 'passwordauthentication yes\n' }
   expect(await lookAtSsh(ports)).toEqual([])

@@ -21,11 +21,14 @@ export async function openMonitor(path: string): Promise<Monitor> {
   const waiting: ((line: Line) => void)[] = []
   const endAll = (): void => waiting.splice(0).forEach(answer => answer({ error: { desc: 'QEMU has ended' } }))
   socket.on('error', endAll).on('close', endAll)
-  createInterface(socket).on('line', text => {
-    const line = JSON.parse(text) as Line
-    // greeting and events are not asked for
-    if ('return' in line || line.error !== undefined) waiting.shift()?.(line)
-  })
+  createInterface(socket)
+    .on('line', text => {
+      const line = JSON.parse(text) as Line
+      // greeting and events are not asked for
+      if ('return' in line || line.error !== undefined) waiting.shift()?.(line)
+    })
+    // it passes on the socket's, which ends here with each cut of the power
+    .on('error', endAll)
   async function ask(execute: string, args: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
     if (socket.destroyed) throw new Error(`${execute}: QEMU has ended`)
     const answered = new Promise<Line>(resolve => waiting.push(resolve))

@@ -17,7 +17,8 @@ import {
 } from '../support/cosign.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { decideVersion, defineRegistries, hostedRegistry } from '../support/defined-registries.ts'
-import { buildImage, buildIndex, layerOf, type BuiltImage } from '../support/oci-images.ts'
+import { DOCKER_IMAGE } from '../../server/formats/oci/document.ts'
+import { buildImage, buildIndex, described, layerOf, type BuiltImage } from '../support/oci-images.ts'
 import { createOciClient } from '../support/oci-registry.ts'
 
 let daemon: Daemon
@@ -242,6 +243,23 @@ test('an image that says it is a signature is none: what is an archive needs one
   expect((await push({ ...rest, manifest, layers })).status).toBe(201)
   expect((await stateOf('disguised', { manifest, ...rest }))[0]).toBe('pending_review')
 })
+
+test.each(['application/octet-stream', 'application/vnd.unknown.config.v1+json'])(
+  'what clients run needs a signature also where its config is called %s',
+  async mediaType => {
+    const { push, ask, base } = client(`called-${mediaType.length}`)
+    const plain = imageOf(mediaType)
+    const config = { ...described(mediaType, plain.config) }
+    for (const image of [
+      buildImage({ layers: plain.layers, comment: mediaType, manifest: { config } }),
+      buildImage({ layers: plain.layers, comment: mediaType, manifest: { config, mediaType: DOCKER_IMAGE } }),
+    ]) {
+      const pushed = await push(image, 'v1')
+      expect(pushed.headers.get('warning')).toContain(WAITS)
+      expect((await ask('GET', `${base}/manifests/${image.digest}`)).status).toBe(403)
+    }
+  },
+)
 
 test('more than a hundred signatures are not all looked at', async () => {
   const { push } = client('flooded')

@@ -1,7 +1,7 @@
 import { fieldsOf } from '../../lib/fields.ts'
-import { malformed } from '../../lib/limited.ts'
+import { Malformed, malformed } from '../../lib/limited.ts'
 import type { Platform } from './descriptor.ts'
-import type { OciDocument } from './document.ts'
+import { saysImage, type OciDocument } from './document.ts'
 
 /** What the config of an image says of it. */
 export interface ImageConfig {
@@ -47,6 +47,16 @@ export function readConfig(bytes: Buffer): ImageConfig {
       : { platform: { os: system, architecture: processor, ...(kind === undefined ? {} : { variant: kind }) } }),
     ...(at === undefined ? {} : { created: at }),
     ...(licenses === undefined ? {} : { licenses }),
+  }
+}
+
+/** The same of what runs as an image; empty where that does not say it has such a config. @throws Malformed */
+export function readConfigOf({ config }: Pick<OciDocument, 'config'>, bytes: Buffer): ImageConfig {
+  try {
+    return readConfig(bytes)
+  } catch (error) {
+    if (error instanceof Malformed && config !== undefined && !saysImage(config)) return {}
+    throw error
   }
 }
 

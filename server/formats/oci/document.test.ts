@@ -27,9 +27,15 @@ test('a manifest says what it is, by its fields where it has no media type', () 
   })
   const empty = { ...config, mediaType: 'application/vnd.oci.empty.v1+json' }
   expect(readDocument(bytes({ ...image, config: empty, artifactType: 'a/b' }))).toMatchObject({
-    kind: 'artifact',
+    kind: 'image',
     artifactType: 'a/b',
   })
+  const chart = { ...layer, mediaType: 'application/vnd.cncf.helm.chart.content.v1.tar+gzip' }
+  const other = { ...image, config: empty, layers: [chart] }
+  expect(readDocument(bytes(other))).toMatchObject({ kind: 'artifact' })
+  expect(readDocument(bytes({ ...other, mediaType: DOCKER_IMAGE }))).toMatchObject({ kind: 'image' })
+  const taken = { ...config, mediaType: 'application/octet-stream' }
+  expect(readDocument(bytes({ ...other, config: taken }))).toMatchObject({ kind: 'image' })
 })
 
 describe('a manifest is refused', () => {

@@ -22,6 +22,11 @@ const IMAGE_CONFIGS: readonly string[] = [
   'application/vnd.oci.image.config.v1+json',
   'application/vnd.docker.container.image.v1+json',
 ]
+/** Configs that Docker takes for one of an image, too. Source: Moby, `distribution.ImageTypes`. */
+const TAKEN_FOR_IMAGES: readonly string[] = ['application/octet-stream', 'application/json', 'text/html']
+/** Layers that clients unpack. */
+const FILE_SYSTEM = /^application\/vnd\.(?:oci\.image\.layer|docker\.image\.rootfs)\./i
+export const isFileSystem = ({ mediaType }: Descriptor): boolean => FILE_SYSTEM.test(mediaType)
 
 /** The most bytes of a manifest. Source: the distribution specification 1.1, "Pushing Manifests". */
 export const MAX_DOCUMENT = 4 * 2 ** 20
@@ -76,6 +81,16 @@ function limitedList(list: readonly Descriptor[], most: number, what: string): r
   return list
 }
 
+/** Whether the config says of itself that it is one of an image. */
+export const saysImage = ({ mediaType }: Descriptor): boolean => IMAGE_CONFIGS.includes(mediaType)
+
+/** Whether clients run it: what its config is called decides that for some of them alone. */
+const isRun = (mediaType: string, config: Descriptor, layers: readonly Descriptor[]): boolean =>
+  mediaType === DOCKER_IMAGE ||
+  saysImage(config) ||
+  TAKEN_FOR_IMAGES.includes(config.mediaType) ||
+  layers.some(isFileSystem)
+
 /**
  * Reads a manifest. Fields that only some readers see (`Layers`, two kinds of content at once) are refused.
  * @throws Malformed naming what breaks which rule
@@ -109,7 +124,7 @@ export function readDocument(bytes: Buffer): OciDocument {
   const layers = limitedList(readDescriptors(document.layers, 'layers'), MAX_LAYERS, 'layers')
   return {
     ...common,
-    kind: IMAGE_CONFIGS.includes(config.mediaType) ? 'image' : 'artifact',
+    kind: isRun(mediaType, config, layers) ? 'image' : 'artifact',
     config,
     layers,
     manifests: [],

@@ -6,7 +6,7 @@ import type { Unpacked } from '../../files/unpacked.ts'
 import { malformed, quote } from '../../lib/limited.ts'
 import type { Inspection, InnerStream } from '../format.ts'
 import { refuse } from '../refuse.ts'
-import { archOf, MAX_CONFIG, readConfig, type ImageConfig } from './config.ts'
+import { archOf, MAX_CONFIG, readConfigOf, type ImageConfig } from './config.ts'
 import type { Descriptor } from './descriptor.ts'
 import { artifactTypeOf, MAX_DOCUMENT, readDocument, type OciDocument } from './document.ts'
 import type { OciFacts } from './facts.ts'
@@ -50,7 +50,7 @@ export async function readPushed(file: SpooledFile): Promise<Pushed> {
 /** What the config of an image says; empty where it is none. @throws Malformed */
 async function configOf({ document, config }: Pushed): Promise<ImageConfig> {
   if (document.kind !== 'image' || config === undefined) return {}
-  return readConfig(await readBytes(config, MAX_CONFIG, 'its config'))
+  return readConfigOf(document, await readBytes(config, MAX_CONFIG, 'its config'))
 }
 
 function describe(

@@ -1,10 +1,8 @@
 import { HOLDS_SIGNATURES } from '../../core/signature-types.ts'
 import type { SignedBeside } from '../format.ts'
-import type { OciDocument } from './document.ts'
+import { isFileSystem, type OciDocument } from './document.ts'
 import type { OciFacts } from './facts.ts'
 
-/** Layers that clients unpack. */
-const FILE_SYSTEM = /^application\/vnd\.(?:oci\.image\.layer|docker\.image\.rootfs)\./i
 /** How cosign names what is about a manifest. Source: cosign, "Signature Specification", "Tag-based Discovery". */
 const ABOUT = /^sha256-([0-9a-f]{64})(?:\.(?:sig|att))$/
 
@@ -20,7 +18,7 @@ export function digestsAbout(subject: string | undefined, tag: string | undefine
 
 /** Whether a manifest holds nothing that clients unpack, as its media types say; the bytes may say otherwise. */
 export const hasNoFiles = ({ layers }: Pick<OciDocument, 'layers'>): boolean =>
-  layers.length > 0 && layers.every(({ mediaType }) => !FILE_SYSTEM.test(mediaType))
+  layers.length > 0 && !layers.some(isFileSystem)
 
 /** Signatures of images, as cosign keeps them beside. */
 export const ociSigning: SignedBeside<OciFacts> = {

@@ -3,7 +3,7 @@ import { findHead, isPartOfServed, type Repository } from '../../../catalog/quer
 import { findSeen, noteSeen, saveYouth } from '../../../catalog/queries/oci-remote.ts'
 import { findWaiver } from '../../../catalog/queries/remote-versions.ts'
 import { isServed } from '../../../core/manifest.ts'
-import { archOf, CREATED, dateIn, MAX_CONFIG, readConfig, type ImageConfig } from '../../../formats/oci/config.ts'
+import { archOf, CREATED, dateIn, MAX_CONFIG, readConfigOf, type ImageConfig } from '../../../formats/oci/config.ts'
 import { readDocument, type OciDocument } from '../../../formats/oci/document.ts'
 import { parsing, refuseUpstream } from '../../../formats/upstream-files.ts'
 import { whyHidden } from '../../held.ts'
@@ -51,13 +51,14 @@ export function createAges({
 }): Ages {
   const repositoryOf = ({ registry, name }: FarRepository): Repository => ({ codename: registry.codename, name })
 
-  async function configOf(at: FarRepository, { kind, config }: OciDocument, signal: AbortSignal): Promise<ImageConfig> {
+  async function configOf(at: FarRepository, document: OciDocument, signal: AbortSignal): Promise<ImageConfig> {
+    const { kind, config } = document
     if (kind !== 'image' || config === undefined) return {}
     if (config.size > MAX_CONFIG)
       refuseUpstream(config.digest, 'too_large', `it has ${config.size} bytes, a config has at most ${MAX_CONFIG}`)
     const { sha256 } = await parts.bring(at, config, signal)
     const bytes = await readFile(await pool.locate(sha256))
-    return parsing(config.digest, () => readConfig(bytes))
+    return parsing(config.digest, () => readConfigOf(document, bytes))
   }
 
   /** The date of the first image of an index that says nothing of the kind itself. */

@@ -37,6 +37,18 @@ test.each<[string, readonly string[], string, string]>([
   ['MIT AND LicenseRef-Acme-EULA', AGPL, 'unknown', ''],
   ['AGPL-3.0-only OR LicenseRef-Acme-EULA', AGPL, 'unknown', ''],
   ['AGPL-3.0-only AND LicenseRef-Acme-EULA', AGPL, 'forbidden', 'AGPL-3.0-only'],
+  // what stands beside a well-known name may be another licence
+  ['MIT WITH AGPL-3.0', AGPL, 'forbidden', 'AGPL-3.0'],
+  ['MIT with the server under AGPL-3.0', AGPL, 'unknown', ''],
+  ['LGPL with exceptions', AGPL, 'free', ''],
+  ['MIT (server: AGPL-3.0)', AGPL, 'unknown', ''],
+  ['GPLv3 (Affero)', AGPL, 'unknown', ''],
+  ['GPL/AGPL-3.0', AGPL, 'unknown', ''],
+  ['MIT\nAGPL-3.0', AGPL, 'unknown', ''],
+  ['MIT\n\nand AGPL-3.0', AGPL, 'forbidden', 'AGPL-3.0'],
+  [`MIT${' '.repeat(2_000)}AND AGPL-3.0`, AGPL, 'unknown', ''],
+  [`MIT License\n\n${'Permission is hereby granted. '.repeat(100)}`, AGPL, 'free', ''],
+  ['https://opensource.org/licenses/MIT/ and https://www.gnu.org/licenses/agpl-3.0', AGPL, 'forbidden', 'AGPL-3.0'],
   ['((AGPL-3.0-only))', AGPL, 'forbidden', 'AGPL-3.0-only'],
   // names: PyPI's classifiers, RPMs of Fedora before SPDX, poms
   ['GNU Affero General Public License v3', AGPL, 'forbidden', 'AGPL-3.0-only'],

@@ -1,5 +1,5 @@
 import { exceptionId, isLicenceRef, licenceId, spellingsOf } from './ids.ts'
-import { foldLater, licencesNamed } from './names.ts'
+import { foldLater, licencesNamed, namesOthers } from './names.ts'
 
 /**
  * Whether what a package says of its licence is free of what is forbidden. `unknown`: it says none, or something that
@@ -24,6 +24,9 @@ const MOST_CHARS = 2_000
 const MOST_WORDS = 200
 const RANK: Readonly<Record<Standing, number>> = { free: 0, unknown: 1, forbidden: 2 }
 const UNKNOWN: LicenceVerdict = { standing: 'unknown', because: [] }
+
+/** How prose says that there is an exception: `with classpath exception`. */
+const EXCEPTION = /^(?:\S+ ){0,4}exceptions?$/i
 
 /** A licence as it stands between operators. */
 function partOf(words: readonly string[]): Part {
@@ -57,7 +60,12 @@ function parse(text: string): Part | undefined {
     if (found.length === 0) return undefined
     if (operator() === 'WITH') {
       at++
-      if (run().length === 0) return undefined
+      const behind = run()
+      if (behind.length === 0) return undefined
+      const text = behind.join(' ')
+      // something else than an exception may be another licence
+      if (exceptionId(text) === undefined && !EXCEPTION.test(text))
+        return { is: 'AND', of: [partOf(found), partOf(behind)] }
     }
     return partOf(found)
   }
@@ -75,10 +83,18 @@ function parse(text: string): Part | undefined {
   return at === words.length ? whole : undefined
 }
 
-/** The title of a licence whose whole text is given. */
-function titlesOf(text: string): readonly string[] {
-  const [first = '', second = ''] = text.split('\n').flatMap(line => (line.trim() === '' ? [] : [line.trim()]))
-  return second === '' ? [first] : [`${first} ${second}`, first]
+/** A line that is nothing but another licence than these. */
+const isOther = (line: string, ids: readonly string[]): boolean =>
+  licencesNamed(line.replace(/^(?:and|or)\s+/i, '')) !== undefined && namesOthers(line, ids)
+
+/** The licence by its name, or by the title where its whole text is given. */
+function readTitle(text: string): Part | undefined {
+  const lines = text.split('\n').flatMap(line => (line.trim() === '' ? [] : [line.trim()]))
+  for (const count of [2, 1]) {
+    const ids = lines.length < count ? undefined : licencesNamed(lines.slice(0, count).join(' '))
+    if (ids !== undefined && !lines.slice(count).some(line => isOther(line, ids))) return { is: 'licence', ids }
+  }
+  return undefined
 }
 
 function weigh(part: Part, isForbidden: (id: string) => boolean): LicenceVerdict {
@@ -111,24 +127,22 @@ function means(entry: string, id: string): boolean {
 
 /**
  * Compares what a package says of its licence with the list. Of alternatives (`OR`) one that is free is enough; of what
- * counts together (`AND`) each has to be. An exception (`WITH`) changes nothing.
+ * counts together (`AND`) each has to be. An exception (`WITH`) changes nothing; what is none counts together, too.
  * @param declared  an SPDX expression, well-known names, or anything else; undefined or empty: it says none
  * @param forbidden  identifiers; `AGPL-3.0` means `AGPL-3.0-only` and `AGPL-3.0-or-later` too, `AGPL-*` all of that
  * beginning
  */
 export function judgeLicence(declared: string | undefined, forbidden: readonly string[]): LicenceVerdict {
-  const text = (declared ?? '').slice(0, MOST_CHARS).trim()
+  const said = declared ?? ''
+  const text = said.slice(0, MOST_CHARS).trim()
   if (text === '') return UNKNOWN
   const isForbidden = (id: string): boolean => forbidden.some(entry => means(entry, id))
-  const named = titlesOf(text).flatMap(title => {
-    const ids = licencesNamed(title)
-    return ids === undefined ? [] : [{ is: 'licence', ids } as const]
-  })[0]
-  const whole = named ?? parse(text)
+  const whole = readTitle(text) ?? parse(text)
   if (whole === undefined) return UNKNOWN
   const found = weigh(whole, isForbidden)
-  // prose may say more than was understood
-  return found.standing === 'free' && hasProse(whole) ? UNKNOWN : found
+  // prose may say more than was understood, and so may what was cut off, unless it is the text of a licence
+  const isCut = said.length >= MOST_CHARS && !text.includes('\n')
+  return found.standing === 'free' && (isCut || hasProse(whole)) ? UNKNOWN : found
 }
 
 /** What stands between identifiers in an expression. */

@@ -21,7 +21,7 @@ const GNU: Readonly<Record<string, string>> = {
 /** Of a name without a version: any version may be chosen, so the first one says it. GNU's Affero began with 3. */
 const FIRST: Readonly<Record<string, string>> = { AGPL: '3.0', GPL: '1.0', LGPL: '2.0', GFDL: '1.1' }
 const GNU_NAME =
-  /^(affero general public|affero gpl|affero|agpl|general public|gpl|lesser general public|library general public|library or lesser general public|lesser gpl|lgpl|free documentation|gfdl|fdl)(?: (?:agpl|lgpl|gpl|gfdl|fdl))? ?(\d(?:\.\d)?)? ?(\+|only)?$/
+  /^(affero general public|affero gpl|affero|agpl|general public|gpl|lesser general public|library general public|library or lesser general public|lesser gpl|lgpl|free documentation|gfdl|fdl)(?: (agpl|lgpl|gpl|gfdl|fdl))? ?(\d(?:\.\d)?)? ?(\+|only)?$/
 
 /** What a key means; several: one of them, and the name does not say which. */
 const KEYS: Readonly<Record<string, string>> = {
@@ -174,23 +174,36 @@ function byAddress(text: string): string | undefined {
   return page?.replace(/-v(\d)(\d)$/, '-$1.$2').replace(/^license-/, 'apache-')
 }
 
-const isAddress = (text: string): boolean => /^https?:\/\//i.test(text)
+const isAddress = (text: string): boolean => /^https?:\/\/\S+$/i.test(text)
 
 function byKey(key: string): readonly string[] | undefined {
   const known = Object.hasOwn(KEYS, key) ? KEYS[key] : undefined
   if (known !== undefined) return known.split(' ')
-  const [, name, version, ending] = GNU_NAME.exec(key) ?? []
+  const [, name, again, version, ending] = GNU_NAME.exec(key) ?? []
   const family = name === undefined ? undefined : GNU[name]
   if (family === undefined) {
     const id = licenceId(key)
     return id === undefined ? undefined : [id]
   }
+  // two names of which the second one does not say the same: `GPL/AGPL`
+  if (again !== undefined && GNU[again] !== family) return undefined
   if (version === undefined) {
     const first = `${family}-${FIRST[family] ?? ''}`
     return family === 'AGPL' ? [`${first}-only`, `${first}-or-later`] : [`${first}-or-later`]
   }
   const id = `${family}-${version.includes('.') ? version : `${version}.0`}${ending === '+' ? '-or-later' : '-only'}`
   return licenceId(id) === undefined ? undefined : [id]
+}
+
+const familyOf = (id: string): string => id.replace(/-\d.*$/, '').toLowerCase()
+
+/** Whether a text names a licence that is none of these and no other release of one: `parts: AGPL-3.0`. */
+export function namesOthers(text: string, ids: readonly string[]): boolean {
+  const families = new Set(ids.map(familyOf))
+  return text
+    .split(/[^A-Za-z0-9.+-]+/)
+    .flatMap(word => licenceId(word) ?? byKey(keyOf(word)) ?? [])
+    .some(id => !families.has(familyOf(id)))
 }
 
 /**
@@ -209,8 +222,9 @@ export function licencesNamed(name: string): readonly string[] | undefined {
   const plain = foldLater(text)
   const found = byKey(keyOf(plain))
   // what stands in brackets at the end says the same shorter
-  const before = /^([^()]+)\([^()]*\)$/.exec(plain)?.[1]
-  return found ?? (before === undefined ? undefined : byKey(keyOf(before)))
+  const [, before, inside = ''] = /^([^()]+)\(([^()]*)\)$/.exec(plain) ?? []
+  const shorter = found === undefined && before !== undefined ? byKey(keyOf(before)) : undefined
+  return found ?? (shorter !== undefined && namesOthers(inside, shorter) ? undefined : shorter)
 }
 
 /** The one licence that a name means, as an identifier; the name itself where it is not known or not clear. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { hostedRegistry } from '../../../test/support/defined-registries.ts'
 import { listNpm, type ListedNpm } from '../../../test/support/npm-upstream.ts'
@@ -108,6 +109,21 @@ test('what is another package inside, or what the format complains of, is refuse
   it.upstream.put('/other.tgz', { body: 'a page for people' })
   await expect(bring()).rejects.toMatchObject({ code: 'bad_package' })
   await nothingIsHere()
+})
+
+test('what is no package is asked for again where the index says no digest, and not where it says one', async () => {
+  list()
+  const tarball = `/${name}/-/${name}-1.0.0.tgz`
+  await it.remote.find(it.registry(), name)
+  const [row] = await it.remote.rows(it.registry(), name)
+  const file = { url: '', filename: 'x', ...row?.file, digests: {} }
+  it.upstream.put(tarball, { body: 'a page for people' })
+  await expect(bring({ files: [file] })).rejects.toMatchObject({ code: 'bad_package' })
+  const sha256 = createHash('sha256').update('a page for people').digest('hex')
+  await expect(bring({ files: [{ ...file, digests: { sha256 } }] })).rejects.toMatchObject({ code: 'bad_package' })
+  it.upstream.put(tarball, { body: buildNpm({ name, version: '1.0.0' }) })
+  await expect(bring({ files: [{ ...file, digests: { sha256 } }] })).rejects.toMatchObject({ code: 'bad_package' })
+  expect((await bring({ files: [file] })).state).toBe('published')
 })
 
 test('a file that the upstream lists and does not have, and one that is too large', async () => {

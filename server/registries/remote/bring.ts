@@ -47,7 +47,7 @@ export interface WantedOtherwise extends Expected {
 export interface Bring {
   /**
    * Fetches a version and passes it through the gate, one flight each, whoever asks. It goes on when nobody waits. What
-   * is no package is not fetched again for an hour.
+   * is no package by its digest is not fetched again for an hour.
    * @param patienceMs  how long the caller waits
    * @returns the version in the state that the gate gave it; undefined where that takes longer
    * @throws outbound_failed, outbound_refused, upstream_refused, and what the gate refuses
@@ -96,6 +96,10 @@ export function waived(manifest: Manifest, waiver: StandingWaiver, now: string):
   }
   return { ...manifest, state: transition(state, 'approve'), decision, review: { ...review, history: [decision] } }
 }
+
+/** Whether these name the bytes that come: an index without digests names only a place, whose bytes may be mended. */
+const namesBytes = (wanted: Wanted | WantedOtherwise): boolean =>
+  !('files' in wanted) || wanted.files.every(({ digests }) => Object.keys(digests).length > 0)
 
 /** Which one is not said: not everybody who reads this sees the registry that has it. */
 const LOOKS_ALIKE = 'Its name looks like one that belongs to this house.'
@@ -185,7 +189,7 @@ export function createBring(deps: BringDeps): Bring {
         try {
           return await fly(registry, wanted, { actor, signal })
         } catch (error) {
-          refusals.keep(bytes, error)
+          if (namesBytes(wanted)) refusals.keep(bytes, error)
           if (!signal.aborted) log.warn({ err: error, ref }, 'a version did not come in from its upstream')
           throw error
         }

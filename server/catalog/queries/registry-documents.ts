@@ -77,7 +77,8 @@ export function listDocuments(
 
 /**
  * What a document about a name follows from, as one short text: other versions, states, tags or facts make another.
- * Undefined where there is no such name.
+ * Each change of a row gives it another `xmin`, also two within one moment. Undefined where there is no such name.
+ * Source: PostgreSQL, 5.6 "System Columns"
  */
 export async function readDocumentMark(
   db: Queryable,
@@ -87,8 +88,7 @@ export async function readDocumentMark(
   const { values, add } = params(format, codename, name)
   const row = await db.repeat<{ versions: string | null; tags: string | null }>(
     `
-    select (select md5(string_agg(version || ' ' || arch || ' ' || state || ' ' || extract(epoch from changed_at)
-          || case when state = 'published' then '' else md5(manifest::text) end, ',' order by sort_key, version collate "C", arch))
+    select (select md5(string_agg(version || ' ' || arch || ' ' || state || ' ' || xmin::text, ',' order by sort_key, version collate "C", arch))
         from package where ${OF} and ${seenBy(viewer, add, 'codename')}) as versions,
       (select md5(string_agg(tag || ' ' || version || ' ' || extract(epoch from set_at), ',' order by tag))
         from tag where ${OF}) as tags`,

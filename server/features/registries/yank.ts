@@ -56,7 +56,8 @@ export async function setYank(
           const facts = yank(before.facts, said === undefined ? undefined : { reason: said, by: who.name, at })
           if (facts === before.facts) return undefined
           return {
-            after: { ...before, facts },
+            // documents about the name are kept until one of its versions changed
+            after: { ...before, facts, changed_at: at },
             fact: {
               action: 'TAG',
               result: 'SUCCESS',

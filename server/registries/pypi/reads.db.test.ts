@@ -7,8 +7,10 @@ import type { Distribution } from '../../core/repository.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { createKeptDocuments } from '../kept-documents.ts'
+import { setYank } from '../../features/registries/yank.ts'
 import type { ProtocolDeps } from '../protocol-deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import { pypi } from '../../formats/pypi/index.ts'
 import { createPypi } from './index.ts'
 
 const VERSIONS = 60
@@ -50,7 +52,7 @@ beforeAll(async () => {
   const findKnown: typeof catalog.findKnown = async ref => counted(await catalog.findKnown(ref))
   const kept = createKeptDocuments({ clock: systemClock })
   const deps = { db: counting, catalog: { findKnown }, layout, kept } as unknown as ProtocolDeps
-  const pypi = createPypi(deps)
+  const protocol = createPypi(deps)
   takeRead = () => {
     const now = read
     read = 0
@@ -66,7 +68,7 @@ beforeAll(async () => {
       ...{ address: 'https://h/pypi/ours', console: 'https://h', requestId: 'r' },
       signal: new AbortController().signal,
     }
-    return pypi.answer(request)
+    return protocol.answer(request)
   }
 })
 afterAll(() => stock.close())
@@ -119,6 +121,24 @@ test('the page of a project is made once, and again when a file of it changed', 
   expect(bodyOf(after)).toMatchObject({
     files: expect.arrayContaining([expect.objectContaining({ filename: 'App-1.5.tar.gz' })]) as unknown,
   })
+})
+
+test('a page says at once that a version is yanked, and that it no longer is', async () => {
+  const yanked = async (): Promise<unknown> => {
+    const { files } = bodyOf(await ask('simple/app/')) as { files: { filename: string; yanked: unknown }[] }
+    return files.find(({ filename }) => filename === 'App-1.3-py3-none-any.whl')?.yanked
+  }
+  const set = (reason: string | undefined) =>
+    setYank(
+      { db: stock.db, catalog: stock.catalog, formats: [pypi] },
+      { registry, name: 'app', version: '1.3', who: { name: 'ada' }, ip: '192.0.2.1', viewer: ALL_SEEING },
+      reason,
+    )
+  expect(await yanked()).toBe(false)
+  await set('It loses data.')
+  expect(await yanked()).toBe('It loses data.')
+  await set(undefined)
+  expect(await yanked()).toBe(false)
 })
 
 test('the JSON of a project reads the whole of one version', async () => {

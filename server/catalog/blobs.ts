@@ -7,7 +7,7 @@ import type { Outbox } from '../db/outbox.ts'
 import type { Pool } from '../files/pool.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import { createKeyedLock } from '../lib/keyed-lock.ts'
-import { whereBlobBelongs } from './queries/store.ts'
+import { isBlobKept, whereBlobBelongs } from './queries/store.ts'
 
 /** The bytes of versions, moved before the commit that needs them there. */
 export interface Blobs {
@@ -70,7 +70,11 @@ export function createBlobs({
     async place(files, state) {
       for (const file of files) {
         if (isKept(state)) await pool.add(file)
-        else if ((await whereBlobBelongs(db, file.blob.sha256)) !== 'pool') await pool.quarantine(file)
+        else if (!(await isBlobKept(db, file.blob.sha256))) {
+          await pool.quarantine(file)
+          // a registry may have been given it before
+          await pool.confine(file.blob.sha256)
+        }
       }
     },
     async release(files) {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -18,7 +18,7 @@ import {
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { decideVersion, defineRegistries, hostedRegistry } from '../support/defined-registries.ts'
 import { DOCKER_IMAGE } from '../../server/formats/oci/document.ts'
-import { buildImage, buildIndex, described, layerOf, type BuiltImage } from '../support/oci-images.ts'
+import { buildImage, buildIndex, described, layerOf, sha256, type BuiltImage } from '../support/oci-images.ts'
 import { createOciClient } from '../support/oci-registry.ts'
 
 let daemon: Daemon
@@ -124,6 +124,8 @@ test('where the rule blocks, it waits in quarantine, and a person who put it the
   const pushed = await push(image, 'v1')
   expect(pushed.headers.get('warning')).toContain('Quarantined by Gatehouse: It has no signature. It waits')
   expect((await stateOf('app', image, 'strict'))[0]).toBe('quarantined')
+  for (const digest of [image.digest, ...[image.config, ...image.layers].map(sha256)])
+    expect(await readdir(join(root, 'quarantine'))).toContain(digest.slice('sha256:'.length))
   const bundle = bundleOf(messageOf(team, image.manifest))
   expect((await push(referrer(image, BUNDLE, bundle))).status).toBe(201)
   expect(await stateOf('app', image, 'strict')).toEqual(['published', `${by}.`])

@@ -192,6 +192,16 @@ export async function whereBlobBelongs(db: Queryable, sha256: string): Promise<'
   return rows.some(row => row.kept) ? 'pool' : 'quarantine'
 }
 
+/** Whether a version that is served or waits has these bytes. */
+export async function isBlobKept(db: Queryable, sha256: string): Promise<boolean> {
+  const row = await db.first(
+    `select 1 from package_file f join package p on p.id = f.package_id
+      where f.sha256 = $1 and p.state in ('published', 'pending_review') limit 1`,
+    [sha256],
+  )
+  return row !== undefined
+}
+
 /** Whether a registry was given these bytes for a version that is to come. */
 async function isBlobAwaited(db: Queryable, sha256: string): Promise<boolean> {
   return (await db.first('select 1 from registry_blob where sha256 = $1 limit 1', [sha256])) !== undefined

@@ -10,7 +10,7 @@ export const STATES = ['published', 'pending_review', 'quarantined', 'rejected']
 export type State = (typeof STATES)[number]
 
 const SERVED: Readonly<Record<State, string>> = {
-  published: 'Published. Clients see it as soon as the signed index names it.',
+  published: 'Published. Clients see it as soon as the index names it.',
   pending_review: 'It waits for review. Clients do not see it until somebody decides.',
   quarantined: 'It is in quarantine. Clients do not see it.',
   rejected: 'It is rejected. Clients do not see it.',

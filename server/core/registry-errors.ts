@@ -24,7 +24,7 @@ export const REGISTRY_ERRORS = {
   group_has_not: [404, 'No member of the group {group} that you may read has {name}.'],
   registry_is_member: [
     409,
-    'The registry {name} is a member of {groups}. Take it out there first: its names would be looked up outside.',
+    'The registry {name} is a member of {groups}. Take it out there first: another member would answer for its names.',
   ],
   not_a_proxy: [422, 'The registry {name} is {kind} and reads through to no other: there is nothing to let through.'],
   waiver_of_malicious: [

@@ -197,7 +197,10 @@ export interface Format<Facts = unknown> {
    * @param asked.manager  which of the format's package managers; its usual one when absent
    * @param asked.kind  of the package; `binary` when absent
    */
-  installCommand(identity: PackageIdentity, asked?: { readonly manager?: string; readonly kind?: PackageKind }): string
+  installCommand(
+    identity: PackageIdentity,
+    asked?: { readonly manager?: string; readonly kind?: PackageKind; readonly place?: string },
+  ): string
   /**
    * Replaces any signature in the package by this repository's. Gives the new bytes and their facts. Absent where the
    * format signs only its index. @throws bad_package

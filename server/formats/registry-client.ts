@@ -8,6 +8,8 @@ export interface RegistryFacts {
   readonly address: string
   /** Reading needs a token, too: the lines have `TOKEN_PLACE`. Publishing always does. */
   readonly needsToken: boolean
+  /** People publish into it: it is a hosted one. */
+  readonly publishes: boolean
 }
 
 /** What a person does once for one client of a registry. */
@@ -32,6 +34,8 @@ export interface RegistryClient {
   readonly root: string
   /** A name as other registries compare it; absent: without regard to case alone. */
   readonly nameKey?: NameKey
+  /** What its clients write before a name, by the registry's address; absent: nothing. */
+  placeOf?(address: string): string
   /** The usual client first. */
   setups(registry: Distribution, facts: RegistryFacts): readonly [RegistrySetup, ...RegistrySetup[]]
 }
@@ -39,10 +43,14 @@ export interface RegistryClient {
 /** The facts of one registry, from those of the server. */
 export function registryFacts(
   { root }: Pick<RegistryClient, 'root'>,
-  { codename }: Pick<Distribution, 'codename'>,
+  { codename, registry }: Pick<Distribution, 'codename' | 'registry'>,
   { url, privateTrees }: ClientFacts,
 ): RegistryFacts {
-  return { address: `${url}/${root}/${codename}`, needsToken: privateTrees?.has(codename) === true }
+  return {
+    address: `${url}/${root}/${codename}`,
+    needsToken: privateTrees?.has(codename) === true,
+    publishes: (registry?.kind ?? 'hosted') === 'hosted',
+  }
 }
 
 /** How names of a format are compared with names elsewhere. */

@@ -134,10 +134,13 @@ const KEEPS_CLAUSE = /\b(?:2|3|4) clause bsd\b|\bbsd 4 clause\b/
 
 /** `or any later version`, as GNU's names have it, is a `+`; it is no choice between two licences. */
 export const foldLater = (text: string): string =>
-  text.replace(
-    /[ ,]*\s(?:or|and)\s+(?:\(at your option\)\s+)?(?:any\s+)?(?:later|newer|higher|greater)(?:\s+versions?)?\b/gi,
-    '+',
-  )
+  // some thousand signs in a row would take seconds
+  text
+    .replace(/[ ,]{20,}/g, ', ')
+    .replace(
+      /[ ,]*\s(?:or|and)\s+(?:\(at your option\)\s+)?(?:any\s+)?(?:later|newer|higher|greater)(?:\s+versions?)?\b/gi,
+      '+',
+    )
 
 /** A name without what says nothing: `The Apache Software License, Version 2.0` is `apache 2`. */
 function keyOf(name: string): string {

@@ -51,11 +51,13 @@ export async function installCommands(
   }
   const format = deps.formats(ref.format)
   const repository = deps.repositories.get(ref.codename)
-  const ask = (manager: string): string => format.installCommand(ref, { manager, kind })
   const { registryClient } = format
   if (registryClient !== undefined) {
     const registry = registryFacts(registryClient, repository, facts)
     const clients = registryClient.setups(repository, registry)
+    const place = registryClient.placeOf?.(registry.address)
+    const ask = (manager: string): string =>
+      format.installCommand(ref, { manager, kind, ...(place === undefined ? {} : { place }) })
     return {
       ...named(ref),
       installable: true,
@@ -66,6 +68,7 @@ export async function installCommands(
     }
   }
   const setups = clientOf(format).setups(repository, facts)
+  const ask = (manager: string): string => format.installCommand(ref, { manager, kind })
   const prepare = ({ setup, optional }: ClientSetup): readonly string[] => [
     ...setup,
     ...optional.filter(one => one.kind === kind).flatMap(one => one.setup),

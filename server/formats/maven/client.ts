@@ -59,12 +59,12 @@ ${repository(facts, '    ')}  </snapshotRepository>
   }
   return {
     client: 'Maven',
-    files: [settings, pom],
+    files: facts.publishes ? [settings, pom] : [settings],
     setup: [],
     install: 'mvn dependency:get -Dartifact=PACKAGE',
     publish: 'mvn deploy',
     notes: [
-      'The lines of pom.xml belong into <project>; only who publishes needs them.',
+      ...(facts.publishes ? ['The lines of pom.xml belong into <project>; only who publishes needs them.'] : []),
       'A version that is held stops the build, and the reason stands behind the status in the message.',
     ],
   }
@@ -81,14 +81,7 @@ function gradle(facts: Facts): RegistrySetup {
   const insecure = isPlain(facts) ? '        isAllowInsecureProtocol = true\n' : ''
   const block = (credentials: string): string =>
     `    maven {\n        url = uri("${facts.address}")\n${insecure}${credentials}    }\n`
-  const content = `plugins {
-    \`java-library\`
-    \`maven-publish\`
-}
-
-repositories {
-${block(facts.needsToken ? gradleCredentials : '')}}
-
+  const publishing = `
 publishing {
     publications {
         create<MavenPublication>("library") {
@@ -99,6 +92,13 @@ publishing {
 ${block(gradleCredentials).replace(/^(?=.)/gm, '    ')}    }
 }
 `
+  const content = `plugins {
+    \`java-library\`
+${facts.publishes ? '    `maven-publish`\n' : ''}}
+
+repositories {
+${block(facts.needsToken ? gradleCredentials : '')}}
+${facts.publishes ? publishing : ''}`
   return {
     client: 'Gradle',
     files: [{ path: 'build.gradle.kts', content, secret: true }],
@@ -119,7 +119,7 @@ function sbt(facts: Facts): RegistrySetup {
     files: [
       {
         path: 'build.sbt',
-        content: `resolvers += (${resolver})\npublishTo := Some(${resolver})\ncredentials += Credentials(Path.userHome / ".sbt" / ".credentials")\n`,
+        content: `resolvers += (${resolver})\n${facts.publishes ? `publishTo := Some(${resolver})\n` : ''}credentials += Credentials(Path.userHome / ".sbt" / ".credentials")\n`,
       },
       {
         path: '~/.sbt/.credentials',
@@ -130,7 +130,9 @@ function sbt(facts: Facts): RegistrySetup {
     setup: [],
     install: 'libraryDependencies += "GROUP" % "ARTIFACT" % "VERSION"',
     publish: 'sbt publish',
-    notes: ['sbt sends no list of versions: what it publishes passes the gate one to two minutes after its last file.'],
+    notes: facts.publishes
+      ? ['sbt sends no list of versions: what it publishes passes the gate one to two minutes after its last file.']
+      : [],
   }
 }
 

@@ -161,7 +161,7 @@ test('the main file of a version is what runs; without that it is the pom', () =
 test('what Maven, Gradle and sbt are set up with names the address and no token', () => {
   const setups = maven.registryClient?.setups(
     { ...getDistribution('jammy'), codename: 'ours' as never },
-    { address: 'https://gh.example/maven/ours', needsToken: true },
+    { address: 'https://gh.example/maven/ours', needsToken: true, publishes: true },
   )
   expect(setups?.map(({ client }) => client)).toEqual(['Maven', 'Gradle', 'sbt'])
   for (const { files } of setups ?? []) {

@@ -8,6 +8,7 @@ const SCOPED =
   'Write @scope:registry= in place of registry= where only the packages of a scope come from here; others then come from elsewhere.'
 const PUBLISHES =
   'Publishing needs a token with the scope to upload. An admin or a maintainer makes one under Users, API tokens.'
+const howToPublish = ({ publishes }: RegistryFacts): readonly string[] => (publishes ? [PUBLISHES] : [])
 const LOGIN = 'npm login is not answered here: make an API token in the console and write it into the file.'
 
 function npmrc({ address, needsToken }: RegistryFacts, more = ''): RegistrySetup['files'] {
@@ -25,7 +26,7 @@ const npmLike = (client: 'npm' | 'pnpm', facts: RegistryFacts): RegistrySetup =>
   ],
   install: `${client} ${client === 'npm' ? 'install' : 'add'} PACKAGE`,
   publish: `${client} publish`,
-  notes: [SCOPED, PUBLISHES, LOGIN],
+  notes: [SCOPED, ...howToPublish(facts), LOGIN],
 })
 
 /** yarn 1 sends no credential for names without a scope unless it is told to. */
@@ -37,14 +38,15 @@ const yarn1 = (facts: RegistryFacts): RegistrySetup => ({
   publish: 'yarn publish',
   notes: [
     SCOPED,
-    PUBLISHES,
+    ...howToPublish(facts),
     ...(facts.needsToken
       ? ['Without always-auth=true, yarn 1 sends the token for names with a scope only, and is refused for others.']
       : []),
   ],
 })
 
-function yarn4({ address, needsToken }: RegistryFacts): RegistrySetup {
+function yarn4(facts: RegistryFacts): RegistrySetup {
+  const { address, needsToken } = facts
   const isPlain = address.startsWith('http:')
   const host = new URL(address).hostname
   const lines = [
@@ -68,12 +70,13 @@ function yarn4({ address, needsToken }: RegistryFacts): RegistrySetup {
     publish: 'yarn npm publish',
     notes: [
       'Yarn hides versions that are younger than its own limit, those you have just published included: npmMinimalAgeGate: 0 leaves that to this registry. To keep it for others, name your packages in npmPreapprovedPackages.',
-      PUBLISHES,
+      ...howToPublish(facts),
     ],
   }
 }
 
-function bun({ address }: RegistryFacts): RegistrySetup {
+function bun(facts: RegistryFacts): RegistrySetup {
+  const { address } = facts
   const content = `[install]\nregistry = { url = "${address}/", token = "${TOKEN_PLACE}" }\n`
   return {
     client: 'bun',
@@ -81,7 +84,7 @@ function bun({ address }: RegistryFacts): RegistrySetup {
     setup: [],
     install: 'bun add PACKAGE',
     publish: 'bun publish',
-    notes: [PUBLISHES],
+    notes: howToPublish(facts),
   }
 }
 

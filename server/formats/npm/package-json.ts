@@ -54,7 +54,11 @@ function personOf(value: unknown): string {
 export function licenseOf({ license, licenses }: Fields): string {
   const one = (value: unknown): string => plainText(isFields(value) ? (value['type'] ?? value['name']) : value, 300)
   const several = Array.isArray(licenses) ? licenses : licenses === undefined ? [] : [licenses]
-  return license === undefined ? several.map(one).filter(Boolean).join(' OR ') : one(license)
+  const older = several.map(one).filter(Boolean).join(' OR ')
+  const said = license === undefined ? '' : one(license)
+  if (said === '' || older === '') return said === '' ? older : said
+  // it says both: neither is passed over
+  return said === older ? said : `(${said}) AND (${older})`
 }
 
 const isAddress = (text: string): boolean => /^https?:\/\/[^\s<>"]+$/.test(text)

@@ -4,7 +4,10 @@ import type { RegistryRules } from '../../core/registry.ts'
 import { ociClient } from './client.ts'
 
 const setups = (registry: RegistryRules, address = 'https://repo.example/v2/hub') =>
-  ociClient.setups({ ...hostedRegistry('hub', 'oci'), registry }, { address, needsToken: false })
+  ociClient.setups(
+    { ...hostedRegistry('hub', 'oci'), registry },
+    { address, needsToken: false, publishes: registry.kind === 'hosted' },
+  )
 const fileOf = (registry: RegistryRules, address?: string): string | undefined =>
   setups(registry, address).find(({ client }) => client === 'podman')?.files[0]?.content
 

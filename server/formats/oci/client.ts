@@ -131,6 +131,7 @@ function kubernetes(side: Side): RegistrySetup {
 /** Clients of a registry for container images. */
 export const ociClient: RegistryClient = {
   root: 'v2',
+  placeOf: address => placeOf({ address }).place,
   setups({ registry }, facts) {
     const { kind = 'hosted', upstream } = registry ?? {}
     const far = kind === 'proxy' && upstream !== undefined ? farPrefix(upstream.url) : undefined

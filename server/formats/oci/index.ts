@@ -42,7 +42,9 @@ export const oci: Format<OciFacts> = {
     const where = encodeURIComponent(`${codename}/${name}`)
     return `pkg:oci/${last}@${encodeURIComponent(version)}?${architecture === undefined ? '' : `arch=${architecture}&`}repository_url=${where}`
   },
-  installCommand: ({ name, version }) => `docker pull ${name}@${version}`,
+  // its clients take names that begin with the place of the registry
+  installCommand: ({ name, version }, { place } = {}) =>
+    `docker pull ${place === undefined ? '' : `${place}/`}${name}@${version}`,
   complain,
   signing: ociSigning,
   registryClient: ociClient,

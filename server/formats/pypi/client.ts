@@ -34,7 +34,7 @@ function pip(place: Place): RegistrySetup {
   }
   return {
     client: 'pip, twine',
-    files: [config, upload],
+    files: place.publishes ? [config, upload] : [config],
     setup: [`pip config set global.index-url ${simpleOf(place)}`],
     install: 'pip install PACKAGE',
     publish: `twine upload --repository ${place.codename} dist/*`,
@@ -43,20 +43,20 @@ function pip(place: Place): RegistrySetup {
 }
 
 function uv(place: Place): RegistrySetup {
-  const { codename, needsToken } = place
+  const { codename, needsToken, publishes } = place
   return {
     client: 'uv',
     files: [
       {
         path: '~/.config/uv/uv.toml',
-        content: `[[index]]\nname = "${codename}"\nurl = "${simpleOf(place)}"\npublish-url = "${legacyOf(place)}"\ndefault = true\n`,
+        content: `[[index]]\nname = "${codename}"\nurl = "${simpleOf(place)}"\n${publishes ? `publish-url = "${legacyOf(place)}"\n` : ''}default = true\n`,
         ...(needsToken ? { secret: true } : {}),
       },
     ],
     setup: [],
     install: 'uv pip install PACKAGE',
     publish: `UV_PUBLISH_TOKEN=${TOKEN_PLACE} uv publish --publish-url ${legacyOf(place)}`,
-    notes: ['uv publish says nothing of a version that waits for review; the console lists it.'],
+    notes: publishes ? ['uv publish says nothing of a version that waits for review; the console lists it.'] : [],
   }
 }
 
@@ -67,12 +67,12 @@ function poetry(place: Place): RegistrySetup {
     files: [],
     setup: [
       `poetry source add --priority=primary ${codename} ${address}/simple/`,
-      `poetry config repositories.${codename} ${legacyOf(place)}`,
+      ...(place.publishes ? [`poetry config repositories.${codename} ${legacyOf(place)}`] : []),
       `poetry config http-basic.${codename} ${TOKEN_USER} ${TOKEN_PLACE}`,
     ],
     install: 'poetry add PACKAGE',
     publish: `poetry publish --build --repository ${codename}`,
-    notes: ['A primary source takes the place of PyPI; the first of the three lines is for each project.'],
+    notes: ['A primary source takes the place of PyPI; the first of these lines is for each project.'],
   }
 }
 

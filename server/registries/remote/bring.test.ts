@@ -43,3 +43,13 @@ test('what is malicious, or what an engine refused or did not look at, waits for
   for (const one of [stale, unopened]) expect(state('quarantined', [one])).toBe('quarantined')
   expect(state('quarantined', [blocked], [finding('MAL-2026-1')])).toBe('quarantined')
 })
+
+test('who waits although there is a waiver is told what else stands against it', () => {
+  const held = { ...blocked, outcome: 'warned', holds: true } as const
+  const silent: Report = { step: 'antivirus', outcome: 'unavailable', verdict: 'unavailable', said: 'No answer.' }
+  const manifest = { state: 'pending_review', reports: [held, silent], findings: [] } as unknown as Manifest
+  expect(waived(manifest, waiver, NOW).review).toEqual({
+    held_at: NOW,
+    held_for: 'A waiver was given for it, and is about known vulnerabilities and licences alone: No answer.',
+  })
+})

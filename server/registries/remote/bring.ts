@@ -81,6 +81,10 @@ function isByPolicy(report: Report): boolean {
   return (step === 'vulnerabilities' || step === 'dependencies') && verdict === 'findings' && isWhole(report)
 }
 
+/** Why a version waits although somebody let it through. */
+const sayOverruled = ({ said }: Report): string =>
+  `A waiver was given for it, and is about known vulnerabilities and licences alone: ${said}`
+
 /**
  * The version as a waiver lets it through: only where nothing but known vulnerabilities and its licence stand against
  * it. What is malicious, and what an engine refused or did not look at, waits for a person all the same.
@@ -88,7 +92,11 @@ function isByPolicy(report: Report): boolean {
 export function waived(manifest: Manifest, waiver: StandingWaiver, now: string): Manifest {
   const { state, reports, findings, review } = manifest
   if (state === 'published' || state === 'rejected' || review?.held_for !== undefined) return manifest
-  if (!reports.every(isByPolicy) || findings.some(isMalicious)) return manifest
+  const other = reports.find(report => !isByPolicy(report))
+  if (other !== undefined || findings.some(isMalicious))
+    return state === 'pending_review' && other !== undefined
+      ? { ...manifest, review: { ...review, held_at: now, held_for: sayOverruled(other) } }
+      : manifest
   const decision: Decision = {
     ...{ decision: 'exception', action: 'approve', justification: waiver.reason, by: waiver.given_by, at: now },
     expires_at: waiver.expires_at.toISOString(),

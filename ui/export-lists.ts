@@ -121,6 +121,9 @@ export const EXPORT_LISTS = {
   'uploader-keys': of<Reply<'GET /uploader-keys'>['keys'][number]>()(
     'name fingerprint user_ids algorithm created_at expires_at distributions added_by added_at',
   ),
+  'image-keys': of<Reply<'GET /image-keys'>['keys'][number]>()(
+    'name fingerprint algorithm registries added_by added_at',
+  ),
   'sessions': of<Reply<'GET /auth/sessions'>['sessions'][number]>()(
     'id opened_at last_seen_at expires_at how ip user_agent current',
   ),

@@ -51,6 +51,7 @@ export type FormatCard = Reply<'GET /formats'>['formats'][number]
 export type SetupStatus = Reply<'GET /setup/status'>
 export type KeyInfo = Reply<'GET /settings/gpg'>
 export type UploaderKey = Reply<'GET /uploader-keys'>['keys'][number]
+export type ImageKey = Reply<'GET /image-keys'>['keys'][number]
 export type Group = Reply<'GET /access/groups'>['groups'][number]
 export type Engines = Reply<'GET /security/engines'>
 

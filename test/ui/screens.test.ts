@@ -26,6 +26,7 @@ const EXPORTS: readonly (readonly [at: string, ...lists: ExportList[]])[] = [
   ['users?tab=tokens', 'tokens'],
   ['users?tab=groups', 'groups'],
   ['users?tab=keys', 'uploader-keys'],
+  ['users?tab=image-keys', 'image-keys'],
   ['users?person=admin', 'sessions', 'tokens'],
   ['profile', 'sessions'],
 ]

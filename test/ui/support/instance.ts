@@ -6,6 +6,7 @@ import { generateKey } from 'openpgp'
 import { DAEMON_ENV, DAEMON_FLAGS } from '../../../scripts/daemon-flags.mjs'
 import { hasClamd, startClamd } from '../../support/clamd.ts'
 import type { FakeAnswers } from '../../support/fake-engine-daemon.ts'
+import { createSigner } from '../../support/cosign.ts'
 import { buildApk } from '../../support/packages-apk.ts'
 import { buildRpm } from '../../support/packages-rpm.ts'
 import { buildDeb, EICAR } from '../../support/packages.ts'
@@ -308,6 +309,7 @@ export async function startInstance(env: Readonly<Record<string, string>> = {}):
     await call('PATCH', '/distributions/jammy/release', { not_automatic: true, valid_days: 14 }, boss)
     const { publicKey: public_key } = await generateKey({ userIDs: [{ name: 'Ada', email: 'ada@nordwerk.example' }] })
     await call('POST', '/uploader-keys', { name: 'ada', public_key, distributions: ['jammy'] }, boss)
+    await call('POST', '/image-keys', { name: 'release team', public_key: createSigner().pem }, boss)
   }
 
   return {

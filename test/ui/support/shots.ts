@@ -582,6 +582,9 @@ const SHOTS: readonly Shot[] = [
   { name: 'users-keys', at: '#/users?tab=keys' },
   { name: 'users-key-new', at: '#/users?tab=keys', act: press('Add a key') },
   { name: 'users-key-delete', at: '#/users?tab=keys', act: press('Remove the key ada') },
+  { name: 'users-image-keys', at: '#/users?tab=image-keys' },
+  { name: 'users-image-key-new', at: '#/users?tab=image-keys', act: press('Add a key') },
+  { name: 'users-image-key-delete', at: '#/users?tab=image-keys', act: press('Remove the key release team') },
   { name: 'users-tokens', at: '#/users?tab=tokens' },
   {
     name: 'users-token-new',

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -335,8 +336,10 @@ test('a tarball that is another package inside is refused', async () => {
 })
 
 test('what is no package is fetched once, and refused again without', async () => {
-  list('broken', { versions: [{ version: '1.0.0', said: { dist: { tarball: '/broken.tgz' } } }] })
-  upstream.put('/broken.tgz', { body: 'no tarball' })
+  const body = 'no tarball'
+  const integrity = `sha512-${createHash('sha512').update(body).digest('base64')}`
+  list('broken', { versions: [{ version: '1.0.0', said: { dist: { tarball: '/broken.tgz', integrity } } }] })
+  upstream.put('/broken.tgz', { body })
   const first = await get('broken/-/broken-1.0.0.tgz')
   expect(first.status, first.text).toBe(422)
   upstream.forget()

@@ -75,27 +75,41 @@ export function listDocuments(
   )
 }
 
+/** What a document about a name follows from, as short texts. */
+export interface DocumentMark {
+  /**
+   * Another one at each change of a row, also at two within one moment: each gives it another `xmin`. Good for this
+   * database alone. Source: PostgreSQL, 5.6 "System Columns"
+   */
+  readonly rows: string
+  /** The same in a database that was restored: from when versions and tags were changed. */
+  readonly changes: string
+}
+
 /**
- * What a document about a name follows from, as one short text: other versions, states, tags or facts make another.
- * Each change of a row gives it another `xmin`, also two within one moment. Undefined where there is no such name.
- * Source: PostgreSQL, 5.6 "System Columns"
+ * Other versions, states, tags or facts of a name make another mark. Undefined where there is no such name.
  */
 export async function readDocumentMark(
   db: Queryable,
   viewer: Viewer,
   { format, codename, name }: PackageName,
-): Promise<string | undefined> {
+): Promise<DocumentMark | undefined> {
   const { values, add } = params(format, codename, name)
-  const row = await db.repeat<{ versions: string | null; tags: string | null }>(
+  const [row] = await db.repeat<{ rows: string | null; changes: string | null; tags: string | null }>(
     `
-    select (select md5(string_agg(version || ' ' || arch || ' ' || state || ' ' || xmin::text, ',' order by sort_key, version collate "C", arch))
-        from package where ${OF} and ${seenBy(viewer, add, 'codename')}) as versions,
-      (select md5(string_agg(tag || ' ' || version || ' ' || extract(epoch from set_at), ',' order by tag))
-        from tag where ${OF}) as tags`,
+    select v.rows, v.changes, t.tags from (
+      select md5(string_agg(concat_ws(' ', version, arch, state, xmin), ',' order by sort_key, version collate "C", arch)) as rows,
+        md5(string_agg(concat_ws(' ', version, arch, state, extract(epoch from changed_at)), ','
+          order by sort_key, version collate "C", arch)) as changes
+      from package where ${OF} and ${seenBy(viewer, add, 'codename')}) v,
+      (select md5(string_agg(tag || ' ' || version || ' ' || extract(epoch from set_at), ',' order by tag)) as tags
+      from tag where ${OF}) t`,
     values,
   )
-  const [{ versions, tags } = { versions: null, tags: null }] = row
-  return versions === null ? undefined : `${versions}${tags ?? ''}`
+  const { rows = null, changes = null, tags = '' } = row ?? {}
+  return rows === null || changes === null
+    ? undefined
+    : { rows: `${rows}${tags ?? ''}`, changes: `${changes}${tags ?? ''}` }
 }
 
 /** The newest served version of a name, as a search tells of it. */

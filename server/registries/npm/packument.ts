@@ -3,6 +3,7 @@ import {
   listDocuments,
   listVersions,
   readDocumentMark,
+  type DocumentMark,
   type DocumentRow,
   type VersionRow,
 } from '../../catalog/queries/registry-documents.ts'
@@ -79,13 +80,13 @@ function pieceOf(row: Served, { address, name }: { readonly address: string; rea
 
 function partsOf(
   { rows, tags }: NameRows<DocumentRow>,
-  { name, mark, address, console }: { readonly name: string; readonly mark: string } & Asked,
+  { name, mark, address, console }: { readonly name: string; readonly mark: DocumentMark } & Asked,
 ): Parts {
   const moments = rows.map(({ created_at }) => created_at.getTime())
   const served = rows.filter(hasDocument)
   const pieces = served.map(row => pieceOf(row, { address, name }))
   return {
-    ...{ name, revision: revisionOf(mark), tags, pieces },
+    ...{ name, revision: revisionOf(mark.changes), tags, pieces },
     latest: pieces.find(({ version }) => version === tags.get(LATEST)),
     times: served.map(({ version, created_at }) => [version, created_at]),
     created: new Date(Math.min(...moments)),
@@ -112,7 +113,7 @@ export function createPackuments({ db, kept }: Pick<ProtocolDeps, 'db' | 'kept'>
     return { rows, tags: tagsOf(rows, await readTags(db, viewer, of)) }
   }
 
-  const markOf = (asked: Pick<Asked, 'registry' | 'caller'>, name: string): Promise<string | undefined> =>
+  const markOf = (asked: Pick<Asked, 'registry' | 'caller'>, name: string): Promise<DocumentMark | undefined> =>
     readDocumentMark(db, asked.caller.viewer, packageOf(asked, name))
 
   async function rowsOf(asked: Pick<Asked, 'registry' | 'caller'>, name: string): Promise<NameRows | undefined> {
@@ -127,7 +128,7 @@ export function createPackuments({ db, kept }: Pick<ProtocolDeps, 'db' | 'kept'>
       const mark = await markOf(asked, name)
       if (mark === undefined) return undefined
       const { registry, address, console, caller } = asked
-      const key = JSON.stringify([registry.codename, name, form, address, console, mark])
+      const key = JSON.stringify([registry.codename, name, form, address, console, mark.rows])
       return kept.get(key, isPacked, async () => {
         const of = packageOf(asked, name)
         const rows = await listDocuments(db, caller.viewer, { ...of, form })
@@ -145,7 +146,7 @@ export function createPackuments({ db, kept }: Pick<ProtocolDeps, 'db' | 'kept'>
     },
     async revision(asked, name) {
       const mark = await markOf(asked, name)
-      return mark === undefined ? undefined : revisionOf(mark)
+      return mark === undefined ? undefined : revisionOf(mark.changes)
     },
   }
 }

@@ -114,7 +114,7 @@ export function createPypi(deps: ProtocolDeps): RegistryProtocol {
   async function page(request: RegistryRequest, name: string, form: string): Promise<KeptPage | undefined> {
     const mark = await readDocumentMark(db, request.caller.viewer, packageOf(request, name))
     if (mark === undefined) return undefined
-    const key = JSON.stringify([request.registry.codename, name, form, request.console, mark])
+    const key = JSON.stringify([request.registry.codename, name, form, request.console, mark.rows])
     return kept.get(key, takesGzip(request.headers), async () => {
       const { files } = await projectHere(request, name)
       return { texts: projectPage({ name, files: files.map(simpleFileOf) }, form) }

@@ -35,18 +35,18 @@ function packumentOf(name: string, url: string): string {
  * A list of 20 MB that a proxy fetches, judges and answers: cold, then from what it prepared, then after the upstream
  * changed.
  * @param upstream  where the proxy reads through to
- * @returns the longest pause of the main thread in milliseconds
+ * @returns the longest pause of the main thread in milliseconds, and the most memory in MB
  */
 export async function measurePackument(
   place: Place,
   { upstream, pauses }: { upstream: Awaited<ReturnType<typeof startRegistryUpstream>>; pauses: string },
-): Promise<number> {
+): Promise<{ readonly pause: number; readonly memory: number }> {
   const name = 'enormous'
   const body = packumentOf(name, upstream.url)
   upstream.put(`/${name}`, { type: 'application/json', body })
   console.log(`A list of ${(body.length / 1e6).toFixed(1)} MB with ${VERSIONS} versions, through a proxy:`)
   await longestPause(place.server, pauses)
-  let longest = 0
+  let [longest, memory] = [0, 0]
   for (const [said, times] of [
     ['first', 1],
     ['again, 8 clients', 8],
@@ -62,7 +62,8 @@ export async function measurePackument(
     )
     const pause = await longestPause(place.server, pauses)
     longest = Math.max(longest, pause)
+    memory = Math.max(memory, cost.memory)
     console.log(`  ${said.padEnd(22)} ${print(cost)}; longest pause ${pause.toFixed(1)} ms`)
   }
-  return longest
+  return { pause: longest, memory }
 }

@@ -14,6 +14,12 @@ export const Moment = Type.Optional(
     pattern: '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2})?)?$',
   }),
 )
+/** How people call a key that they trust. */
+export const KeyName = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9@ ._-]{0,79}$',
+  rule: '1 to 80 letters, digits, blanks, @, ., _ or -, and first a letter or digit',
+})
+
 /** The answer of an act without further content. */
 export const Done = Type.Object({ message: Text })
 

@@ -1,11 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
+import { KeyName } from '../../core/schemas.ts'
 import type { ImageKey } from '../../signing/image-keys.ts'
 
-const Name = Type.String({
-  pattern: '^[A-Za-z0-9][A-Za-z0-9@ ._-]{0,79}$',
-  rule: '1 to 80 letters, digits, blanks, @, ., _ or -, and first a letter or digit',
-})
 const Key = Type.Unsafe<ImageKey>(
   Type.Object({
     name: Type.String(),
@@ -31,7 +28,7 @@ export const imageKeys = contract({
     access: 'admin',
     body: Type.Object(
       {
-        name: Name,
+        name: KeyName,
         public_key: Type.String({ minLength: 1, maxLength: 64 * 1024 }),
         registries: Type.Optional(
           Type.Array(Type.String({ minLength: 1, maxLength: 80 }), { minItems: 1, maxItems: 100, uniqueItems: true }),
@@ -46,7 +43,7 @@ export const imageKeys = contract({
   'DELETE /image-keys/{name}': {
     summary: 'Trusts a key no longer. Images that were published by its signature stay.',
     access: 'admin',
-    params: Type.Object({ name: Name }),
+    params: Type.Object({ name: KeyName }),
     reply: 'none',
     status: 204,
     fails: ['image_key_not_found'],

@@ -1,11 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { contract } from '../../core/contract.ts'
+import { KeyName } from '../../core/schemas.ts'
 import type { UploaderKey } from '../../signing/uploader-keys.ts'
 
-const Name = Type.String({
-  pattern: '^[A-Za-z0-9][A-Za-z0-9@ ._-]{0,79}$',
-  rule: '1 to 80 letters, digits, blanks, @, ., _ or -, and first a letter or digit',
-})
 const Key = Type.Unsafe<UploaderKey>(
   Type.Object({
     name: Type.String(),
@@ -33,7 +30,7 @@ export const uploaderKeys = contract({
     access: 'admin',
     body: Type.Object(
       {
-        name: Name,
+        name: KeyName,
         public_key: Type.String({
           minLength: 1,
           maxLength: 512 * 1024,
@@ -52,7 +49,7 @@ export const uploaderKeys = contract({
   'DELETE /uploader-keys/{name}': {
     summary: 'Removes a developer key. Packages it uploaded stay.',
     access: 'admin',
-    params: Type.Object({ name: Name }),
+    params: Type.Object({ name: KeyName }),
     reply: 'none',
     status: 204,
     fails: ['uploader_key_not_found'],

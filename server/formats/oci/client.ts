@@ -18,14 +18,12 @@ const stdin = (command: string): string => `echo ${TOKEN_PLACE} | ${command}`
 
 /** A registry as its clients are set up for it. */
 interface Side extends RegistryFacts {
-  /** Images are pushed into it. */
-  readonly isHosted: boolean
   /** What stands before the names of the images that it reads through to: `docker.io`, `ghcr.io/team`. */
   readonly far: string | undefined
 }
 
-const ifHosted = <Key extends string>({ isHosted }: Side, key: Key, line: string): Partial<Record<Key, string>> =>
-  isHosted ? ({ [key]: line } as Record<Key, string>) : {}
+const ifPublishes = <Key extends string>({ publishes }: Side, key: Key, line: string): Partial<Record<Key, string>> =>
+  publishes ? ({ [key]: line } as Record<Key, string>) : {}
 
 const HELD_NOTE =
   'A push that is held for review succeeds, and its tag stays where it was: the tag moves when the image is approved.'
@@ -47,12 +45,12 @@ function docker(side: Side): RegistrySetup {
       : [],
     setup: [stdin(`docker login ${host} --username ${TOKEN_USER} --password-stdin`)],
     install: `docker pull ${place}/PACKAGE`,
-    ...ifHosted(side, 'publish', `docker push ${place}/PACKAGE`),
+    ...ifPublishes(side, 'publish', `docker push ${place}/PACKAGE`),
     notes: [
       ...(isPlain
         ? ['This address has no TLS: docker takes it only where its daemon.json names it, after a restart.']
         : []),
-      ...(side.isHosted
+      ...(side.publishes
         ? ['docker does not show that a push is held; podman, crane and the console do.', HELD_NOTE]
         : [DIGEST_NOTE]),
     ],
@@ -75,9 +73,9 @@ function podman(side: Side): RegistrySetup {
         : [{ path: '/etc/containers/registries.conf.d/gatehouse.conf', content: tables.join('\n') }],
     setup: [stdin(`podman login ${host} --username ${TOKEN_USER} --password-stdin`)],
     install: `podman pull ${place}/PACKAGE`,
-    ...ifHosted(side, 'publish', `podman push ${place}/PACKAGE`),
+    ...ifPublishes(side, 'publish', `podman push ${place}/PACKAGE`),
     notes: [
-      ...(side.isHosted ? [HELD_NOTE] : []),
+      ...(side.publishes ? [HELD_NOTE] : []),
       ...(side.far === undefined
         ? []
         : [
@@ -99,8 +97,8 @@ function skopeo(side: Side): RegistrySetup {
       stdin(`skopeo login ${host}${isPlain ? ' --tls-verify=false' : ''} --username ${TOKEN_USER} --password-stdin`),
     ],
     install: `skopeo copy${flag('src')} docker://${place}/PACKAGE oci:image`,
-    ...ifHosted(side, 'publish', `skopeo copy${flag('dest')} oci:image docker://${place}/PACKAGE`),
-    notes: side.isHosted
+    ...ifPublishes(side, 'publish', `skopeo copy${flag('dest')} oci:image docker://${place}/PACKAGE`),
+    notes: side.publishes
       ? [HELD_NOTE, 'skopeo delete removes the digest behind a tag, and with it every tag on it.']
       : [DIGEST_NOTE],
   }
@@ -135,7 +133,7 @@ export const ociClient: RegistryClient = {
   setups({ registry }, facts) {
     const { kind = 'hosted', upstream } = registry ?? {}
     const far = kind === 'proxy' && upstream !== undefined ? farPrefix(upstream.url) : undefined
-    const side: Side = { ...facts, isHosted: kind === 'hosted', far }
+    const side: Side = { ...facts, far }
     return [docker(side), podman(side), skopeo(side), kubernetes(side)]
   },
 }

@@ -1,10 +1,10 @@
-import { HOLDS_SIGNATURES } from '../../core/signature-types.ts'
+import { digestInTag, HOLDS_SIGNATURES } from '../../core/signature-types.ts'
 import type { SignedBeside } from '../format.ts'
 import { isFileSystem, type OciDocument } from './document.ts'
 import type { OciFacts } from './facts.ts'
 
-/** How cosign names what is about a manifest. Source: cosign, "Signature Specification", "Tag-based Discovery". */
-const ABOUT = /^sha256-([0-9a-f]{64})(?:\.(?:sig|att))$/
+/** The tags of signatures and attestations; there are others, as of bills of materials. */
+const SIGNS = /\.(?:sig|att)$/
 
 /** What clients find by the tags of cosign. */
 export const tagsAbout = (version: string): readonly string[] =>
@@ -12,8 +12,8 @@ export const tagsAbout = (version: string): readonly string[] =>
 
 /** The digests that a manifest is about, by its own word and by its tag. */
 export function digestsAbout(subject: string | undefined, tag: string | undefined): readonly string[] {
-  const [, hex] = ABOUT.exec(tag ?? '') ?? []
-  return [...(subject === undefined ? [] : [subject]), ...(hex === undefined ? [] : [`sha256:${hex}`])]
+  const tagged = tag !== undefined && SIGNS.test(tag) ? digestInTag(tag) : undefined
+  return [subject, tagged].filter(digest => digest !== undefined)
 }
 
 /** Whether a manifest holds nothing that clients unpack, as its media types say; the bytes may say otherwise. */

@@ -1,6 +1,7 @@
 import { listRegistryNeeds } from '../../catalog/queries/carried-registries.ts'
 import type { PackageIdentity } from '../../core/identity.ts'
 import type { Alternatives } from '../../core/relation.ts'
+import { digestInTag } from '../../core/signature-types.ts'
 import type { Format } from '../../formats/format.ts'
 import { resolveNeeds } from '../../pipeline/registry-needs.ts'
 import { keyOfRow, type RefRow } from './manifest.ts'
@@ -12,8 +13,6 @@ import type { Known, Providers, Published } from './published.ts'
  */
 
 const AT_ONCE = 500
-/** Source: cosign, "Signature Specification", "Tag-based Discovery" */
-const ABOUT = /^sha256-([0-9a-f]{64})(?:\.[a-z]+)?$/
 const nameKey = ([format, codename, name]: RefRow): string => `${format} ${codename} ${name}`
 
 /** A tag of a version that is published. */
@@ -115,8 +114,7 @@ export async function registryClosure(
   const about = Map.groupBy(all, ({ ref, words }) => (words?.subject ? `${nameKey(ref)} ${words.subject}` : ''))
   /** What says by its tag that it is about a digest, as signatures of cosign. */
   const taggedAbout = (one: Published): readonly Published[] => {
-    const [, digest = ''] = one.ref[3].split(':')
-    const versions = tagsOf(nameKey(one.ref)).filter(({ tag }) => ABOUT.exec(tag)?.[1] === digest)
+    const versions = tagsOf(nameKey(one.ref)).filter(({ tag }) => digestInTag(tag) === one.ref[3])
     return ofVersions(names.get(nameKey(one.ref)), new Set(versions.map(({ version }) => version)))
   }
   const taken = new Map<string, Published>()

@@ -3,6 +3,7 @@ import { findHead, isPartOfServed, type Repository } from '../../../catalog/quer
 import { findSeen, noteSeen, saveYouth } from '../../../catalog/queries/oci-remote.ts'
 import { findWaiver } from '../../../catalog/queries/remote-versions.ts'
 import { isServed } from '../../../core/manifest.ts'
+import { digestInTag } from '../../../core/signature-types.ts'
 import { archOf, CREATED, dateIn, MAX_CONFIG, readConfigOf, type ImageConfig } from '../../../formats/oci/config.ts'
 import { readDocument, type OciDocument } from '../../../formats/oci/document.ts'
 import { parsing, refuseUpstream } from '../../../formats/upstream-files.ts'
@@ -32,9 +33,6 @@ export interface Seen {
   /** The tag that it was asked for by. */
   readonly tag: string | undefined
 }
-
-/** How cosign names what is about a manifest. Source: cosign, "Signature Specification", "Tag-based Discovery". */
-const ABOUT = /^sha256-([0-9a-f]{64})(?:\.[a-z]+)?$/
 
 const latest = (dates: readonly (Date | undefined)[]): Date | undefined =>
   dates.flatMap(date => date ?? []).toSorted((a, b) => b.getTime() - a.getTime())[0]
@@ -86,8 +84,7 @@ export function createAges({
       const dates = [created, noted(document.annotations), ...document.manifests.map(one => noted(one.annotations))]
       const isAsked = minAgeDays > 0 && ageFrom === 'upstream' && document.kind === 'index'
       const date = latest(dates) ?? (isAsked ? await dateOfPart(at, document, signal) : undefined)
-      const [, hex] = ABOUT.exec(tag ?? '') ?? []
-      const about = document.subject?.digest ?? (hex === undefined ? undefined : `sha256:${hex}`)
+      const about = document.subject?.digest ?? digestInTag(tag ?? '')
       await noteSeen(db, repositoryOf(at), {
         ...{ digest, arch: archOf(document, platform), now: clock.now(), publishedAt: date?.toISOString() },
         facts: {

@@ -61,10 +61,12 @@ describe('three replicas on one database and one root', () => {
     return all.flatMap(({ one, ha }) => (ha.is_leader ? [one] : []))
   }
   async function leader(of: readonly Daemon[] = replicas): Promise<Daemon> {
-    await vi.waitFor(async () => expect(await leaders(of)).toHaveLength(1), { timeout: 20_000, interval: 200 })
-    const [one] = await leaders(of)
-    if (one === undefined) throw new Error('nobody leads')
-    return one
+    const only = async (): Promise<Daemon> => {
+      const [one, ...others] = await leaders(of)
+      if (one === undefined || others.length > 0) throw new Error(one ? 'several lead' : 'nobody leads')
+      return one
+    }
+    return vi.waitFor(only, { timeout: 20_000, interval: 200 })
   }
   async function upload(to: Daemon): Promise<void> {
     const name = `pack${number++}`

@@ -59,7 +59,7 @@ export const EXPORT_LISTS = {
     'package version reason by at expires_at expired',
   ),
   'asked-names': of<Reply<'GET /registries/{name}/asked'>['asked'][number]>()(
-    'package missing versions checked_at tried_at said looks_like.name looks_like.registry',
+    'package outcome versions checked_at tried_at said looks_like.name looks_like.registry',
   ),
   'publications': of<Reply<'GET /distributions/{codename}/generations'>['generations'][number]>()(
     'n at packages bytes live from address',

@@ -52,6 +52,7 @@ import { registryDownloads } from './migrations/0056-registry-downloads.ts'
 import { bundleWords } from './migrations/0057-bundle-words.ts'
 import { imageKeys } from './migrations/0058-image-keys.ts'
 import { remoteLicences } from './migrations/0060-remote-licences.ts'
+import { remoteUnanswered } from './migrations/0065-remote-unanswered.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -106,6 +107,7 @@ const MIGRATIONS: readonly Migration[] = [
   bundleWords,
   imageKeys,
   remoteLicences,
+  remoteUnanswered,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

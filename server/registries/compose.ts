@@ -31,6 +31,6 @@ export function composeRegistries(deps: RemoteDeps & Omit<OciDeps, 'remote' | 'k
   const kept = createKeptDocuments(deps)
   const protocols = PROTOCOLS.map(create => create({ ...deps, remote, kept }))
   const jobs = protocols.flatMap(protocol => protocol.jobs ?? [])
-  const intake = createIntake({ ...deps, remote })
+  const intake = createIntake(deps)
   return { protocols, groups: createGroups(deps), intake, jobs, stop: () => remote.close() }
 }

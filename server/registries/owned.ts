@@ -1,4 +1,5 @@
 import type { FormatId } from '../core/identity.ts'
+import { fail } from '../core/errors.ts'
 import { createLookalikes, type OwnedEntry } from '../core/lookalikes.ts'
 import { matchesPattern } from '../core/registry-names.ts'
 import type { Distribution, SeenRepositories } from '../core/repository.ts'
@@ -55,6 +56,14 @@ export const ownersOf = async (
 
 /** Whether a name belongs to the house. */
 export const isOwned = ({ hosted, reserving }: Owners): boolean => hosted.length > 0 || reserving.length > 0
+
+/** @throws name_is_ours */
+export async function needForeign(
+  deps: OwnedDeps,
+  { format, name }: { readonly format: FormatId; readonly name: string },
+): Promise<void> {
+  if (isOwned(await ownersOf(deps, { format, name }))) fail('name_is_ours', { name })
+}
 
 /**
  * What names look like, of those that belong to the registries that the caller hands in: their names, and what they

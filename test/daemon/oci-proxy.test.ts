@@ -103,6 +103,16 @@ const shown = async (name: string, digest: string, registry = 'hub') =>
     { token },
   )
 
+/** What is said of a name in the list of those that were asked for. */
+async function outcomeOf(name: string): Promise<string | undefined> {
+  const { body } = await daemon.call<{ asked: { package: string; outcome: string }[] }>(
+    'GET',
+    `/registries/hub/asked?q=${encodeURIComponent(name)}`,
+    { token },
+  )
+  return body.asked.find(one => one.package === name)?.outcome
+}
+
 describe('an image', () => {
   test('comes in once, through the gate, and is served without its upstream from then on', async () => {
     const image = imageOf()
@@ -185,6 +195,7 @@ describe('an image', () => {
     const absent = sha256(Buffer.from('absent'))
     for (let times = 0; times < 2; times++) expect((await manifest(absent)).error.code).toBe('MANIFEST_UNKNOWN')
     expect(upstream.asked()).toEqual(['/v2/nowhere/manifests/v1', `/v2/nowhere/manifests/${absent}`])
+    expect(await outcomeOf('nowhere')).toBe('missing')
   })
 })
 
@@ -649,6 +660,7 @@ describe('nobody', () => {
       expect(error.message).toContain('house/app belongs to this house')
     }
     expect(upstream.asked()).toEqual([])
+    expect(await outcomeOf('house/app')).toBe('reserved')
   })
 })
 

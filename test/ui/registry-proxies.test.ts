@@ -109,9 +109,21 @@ describe.skipIf(noBrowser !== undefined)('registries that read through', () => {
     await view('Asked for').click()
     await page.getByRole('table', { name: 'Asked for' }).getByRole('row', { name: /pad/ }).waitFor()
     await it.isFine()
+    await fetch(`${it.daemon.url}/pypi/outside/simple/nothing/`)
+    upstream.put('/simple/odd/', { type: 'application/vnd.pypi.simple.v1+json', body: '{' })
+    await fetch(`${it.daemon.url}/pypi/outside/simple/odd/`)
+    await page.goto(`${it.daemon.url}/#/registries?in=outside&view=asked`)
+    const outcomes = page.getByRole('table', { name: 'Asked for' })
+    await outcomes.getByRole('row', { name: /nothing.*It has no such name/ }).waitFor()
+    await outcomes.getByRole('row', { name: /odd.*It gave no answer that is taken\..*it is no/i }).waitFor()
+    await it.isFine()
     const names = await saved(/^JSON$/)
     expect(names.name).toMatch(/^gatehouse-asked-names-outside-/)
-    expect(JSON.parse(names.text)).toMatchObject([{ package: 'pad', missing: false, versions: 2, said: null }])
+    expect(JSON.parse(names.text)).toMatchObject([
+      { package: 'odd', outcome: 'refused', versions: 0, checked_at: null },
+      { package: 'nothing', outcome: 'missing', versions: 0 },
+      { package: 'pad', outcome: 'answered', versions: 2, said: null },
+    ])
   })
 
   test('a group names its members, and its page says in which order they answer', async () => {

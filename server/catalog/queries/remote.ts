@@ -2,6 +2,7 @@ import type { Codename, FormatId } from '../../core/identity.ts'
 import type { State } from '../../core/manifest.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable, Tx } from '../../db/db.ts'
+import type { Unanswered } from './remote-unanswered.ts'
 import type { Hidden } from './remote-versions.ts'
 import { params, seenBy } from './sql.ts'
 
@@ -108,8 +109,10 @@ export async function countHidden(
 /** A name that was asked for through a proxy. */
 export interface AskedName {
   readonly name: string
-  readonly is_missing: boolean
-  readonly checked_at: Date
+  /** `answered`, or why the upstream said nothing when it was asked last. */
+  readonly outcome: 'answered' | Unanswered
+  /** Null where it never said anything. */
+  readonly checked_at: Date | null
   readonly tried_at: Date
   readonly said: string | null
   readonly versions: number
@@ -121,18 +124,30 @@ export interface AskedFilter {
   readonly codename: Codename
   /** Only names with this in them, whatever the case. */
   readonly q?: string | undefined
+  /** Names that belong to the house and that the caller may not read of. */
+  readonly unseen: readonly string[]
 }
+
+/** @param codename, unseen  places of the statement */
+const askedOf = (codename: string, unseen: string): string => `
+  select n.codename, n.name, case when n.said is not null then 'failed' when n.is_missing then 'missing' else 'answered' end as outcome,
+    n.checked_at, n.tried_at, n.said
+  from remote_name n where n.codename = ${codename}
+  union all
+  select u.codename, u.name, u.outcome, null, u.tried_at, u.said from remote_unanswered u
+  where u.codename = ${codename} and not (u.outcome = 'reserved' and u.name = any(${unseen}::text[]))
+    and not exists (select from remote_name n where n.codename = u.codename and n.name = u.name)`
 
 /** All of them, without what is known of them. */
 export async function listAskedNamesOnly(
   db: Queryable,
   viewer: Viewer,
-  { codename, q }: AskedFilter,
+  { codename, q, unseen }: AskedFilter,
 ): Promise<readonly string[]> {
-  const { values, add } = params(codename, q ?? null)
+  const { values, add } = params(codename, q ?? null, unseen)
   const rows = await db.query<{ name: string }>(
-    `select n.name from remote_name n
-    where n.codename = $1 and ($2::text is null or strpos(lower(n.name), lower($2)) > 0) and ${seenBy(viewer, add, 'n.codename')}`,
+    `select n.name from (${askedOf('$1', '$3')}) n
+    where ($2::text is null or strpos(lower(n.name), lower($2)) > 0) and ${seenBy(viewer, add, 'n.codename')}`,
     values,
   )
   return rows.map(({ name }) => name)
@@ -145,16 +160,16 @@ export async function listAskedNamesOnly(
 export function listAskedNames(
   db: Queryable,
   viewer: Viewer,
-  { codename, q, names }: AskedFilter & { readonly names?: readonly string[] | undefined },
+  { codename, q, unseen, names }: AskedFilter & { readonly names?: readonly string[] | undefined },
   { skip, most }: { readonly skip: number; readonly most: number },
 ): Promise<AskedName[]> {
-  const { values, add } = params(codename, q ?? null, most, skip, names ?? null)
+  const { values, add } = params(codename, q ?? null, most, skip, names ?? null, unseen)
   return db.query<AskedName>(
     `
-    select n.name, n.is_missing, n.checked_at, n.tried_at, n.said, count(*) over ()::int as total,
+    select n.name, n.outcome, n.checked_at, n.tried_at, n.said, count(*) over ()::int as total,
       (select count(*)::int from remote_version r where r.codename = n.codename and r.name = n.name and r.is_listed) as versions
-    from remote_name n
-    where n.codename = $1 and ($2::text is null or strpos(lower(n.name), lower($2)) > 0)
+    from (${askedOf('$1', '$6')}) n
+    where ($2::text is null or strpos(lower(n.name), lower($2)) > 0)
       and ($5::text[] is null or n.name = any($5)) and ${seenBy(viewer, add, 'n.codename')}
     order by n.tried_at desc, n.name limit $3 offset $4`,
     values,
@@ -166,7 +181,7 @@ export function listAskedNames(
  * a version was first seen stays known.
  */
 export async function forgetUpstream(tx: Tx, codename: Codename): Promise<void> {
-  for (const table of ['remote_name', 'oci_remote_list'])
+  for (const table of ['remote_name', 'remote_unanswered', 'oci_remote_list'])
     await tx.query(`delete from ${table} where codename = $1`, [codename])
   // what clients got by a tag is known on; what it names has to be asked before it counts
   await tx.query(

@@ -41,6 +41,7 @@ const TABLES = [
     'oci_remote_tag',
     'oci_remote_list',
     'remote_name',
+    'remote_unanswered',
     'remote_version',
     'registry_waiver',
     'registry_secret',

@@ -18,6 +18,7 @@ import {
   saveYouth,
 } from '../../catalog/queries/oci-remote.ts'
 import { createDefinitions } from '../../files/definitions.ts'
+import { MOST_UNANSWERED, noteUnanswered } from '../../catalog/queries/remote-unanswered.ts'
 import { getFormat } from '../../formats/index.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import { createSecretBox, type SecretBox } from '../../lib/secret-box.ts'
@@ -322,7 +323,7 @@ test('what a proxy hides is listed with the reason, and what is here by its stat
   expect(await call('GET /registries/{name}', { params })).toMatchObject({ hidden: 3, versions: 2, held: 1 })
   expect(await call('GET /registries/{name}/asked', { params })).toMatchObject({
     total: 1,
-    asked: [{ package: 'pad', missing: false, versions: 4, said: null }],
+    asked: [{ package: 'pad', outcome: 'answered', versions: 4, said: null }],
   })
 })
 
@@ -504,4 +505,56 @@ test('what was asked for and looks like a name of the house is marked for who se
   expect(await list({ lookalike: true, q: 'LIB' })).toEqual([2, marked[0], marked[2]])
   expect(await list({ lookalike: true }, { hidden: ['ours'] })).toEqual([1, marked[1]])
   expect(await list({ lookalike: true, q: 'lodash' })).toEqual([0])
+})
+
+test('names that were asked for in vain are listed with what happened, and reserved ones to who sees what they belong to', async () => {
+  await proxy()
+  await make('ours')
+  await stock.put({ format: 'npm', codename: 'ours', name: 'ours-lib', version: '1.0.0', arch: 'any' })
+  const now = stock.clock.now()
+  const at = (n: number): Date => new Date(now.getTime() + n)
+  const key = (name: string) => ({ codename: 'outside' as Codename, name })
+  const hostile = '<b>\u202Egnp.exe</b>'
+  await noteUnanswered(stock.db, key('down'), { outcome: 'failed', said: 'It answered 500.', now: at(1) })
+  await noteUnanswered(stock.db, key(hostile), { outcome: 'refused', said: 'It is no JSON.', now: at(2) })
+  await noteUnanswered(stock.db, key('ours-lib'), { outcome: 'reserved', now: at(3) })
+  await noteUnanswered(stock.db, key('gone'), { outcome: 'missing', now: at(4) })
+  await saveMissing(stock.db, key('gone-too'), { now: at(5), revision: 'r' })
+  const params = { name: 'outside' }
+  const list = async (more: Ask = {}) => {
+    const { total, asked } = await call('GET /registries/{name}/asked', { params, ...more })
+    return [total, ...(asked as AskedNameView[]).map(({ package: name, outcome, said }) => [name, outcome, said])]
+  }
+  const others = [
+    ['gone-too', 'missing', null],
+    ['gone', 'missing', null],
+  ]
+  const failed = [
+    [hostile, 'refused', 'It is no JSON.'],
+    ['down', 'failed', 'It answered 500.'],
+  ]
+  expect(await list()).toEqual([5, ...others, ['ours-lib', 'reserved', null], ...failed])
+  const blind = { viewer: { hidden: ['ours'] } }
+  expect(await list(blind)).toEqual([4, ...others, ...failed])
+  expect(await list({ ...blind, query: { q: 'ours-lib' } })).toEqual([0])
+  await saveMissing(stock.db, key('down'), { now: at(6), revision: 'r' })
+  expect((await list()).slice(0, 2)).toEqual([5, ['down', 'missing', null]])
+  await call('DELETE /registries/{name}', { params })
+  expect(await stock.db.query('select * from remote_unanswered')).toEqual([])
+})
+
+test('who asks for ever other names in vain fills no disk', async () => {
+  await proxy()
+  const now = stock.clock.now()
+  await stock.db.query(
+    `insert into remote_unanswered select 'outside', 'n' || n, 'reserved', null, $1::timestamptz + n * interval '1 ms'
+    from generate_series(1, ${MOST_UNANSWERED}) n`,
+    [now],
+  )
+  const last = new Date(now.getTime() + 2 * MOST_UNANSWERED)
+  await noteUnanswered(stock.db, { codename: 'outside' as Codename, name: 'last' }, { outcome: 'reserved', now: last })
+  expect(
+    await stock.db.query(`select count(*)::int as n, bool_or(name = 'n1') as oldest, bool_or(name = 'last') as newest
+      from remote_unanswered`),
+  ).toEqual([{ n: MOST_UNANSWERED, oldest: false, newest: true }])
 })

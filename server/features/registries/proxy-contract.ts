@@ -37,14 +37,18 @@ export interface WaiverView {
 /** A name that was asked for through a proxy. */
 export interface AskedNameView {
   readonly package: string
-  /** The upstream has no such name. */
-  readonly missing: boolean
+  /**
+   * `answered`; `missing`: the upstream has no such name; `failed`: it could not be asked when it was asked last;
+   * `refused`: it gave no usable answer, or its address is not asked; `reserved`: the name belongs to the house, and
+   * nothing was asked outside.
+   */
+  readonly outcome: string
   readonly versions: number
-  /** When the upstream last answered about it. */
-  readonly checked_at: string
+  /** When the upstream last answered about it; null: never. */
+  readonly checked_at: string | null
   /** When it was asked last. */
   readonly tried_at: string
-  /** Why it did not answer then; null where it did. */
+  /** Why it said nothing then; null where it did. */
   readonly said: string | null
   /** A name of the house, or a pattern of names, that it looks like, where the caller sees the registry that has it. */
   readonly looks_like: { readonly name: string; readonly registry: string } | null
@@ -89,9 +93,9 @@ const Waiver = Type.Object({
 })
 const Asked = Type.Object({
   package: Text,
-  missing: Type.Boolean(),
+  outcome: Text,
   versions: Count,
-  checked_at: Text,
+  checked_at: OrNull,
   tried_at: Text,
   said: OrNull,
   looks_like: Type.Union([Type.Object({ name: Text, registry: Text }), Type.Null()]),
@@ -130,7 +134,7 @@ export const proxies = contract({
   'GET /registries/{name}/asked': {
     summary: 'Lists the names that somebody asked for through a registry, and what its upstream said of them.',
     details:
-      '`looks_like` names what belongs to a registry of the same format and could be meant: other separators, letters that look alike, a letter more, less or other, a scope as a word, a word such as `node-` around it. It is a mark and stops nothing.',
+      '`outcome` is `answered`, `missing`, `failed`, `refused` or `reserved`: a reserved name belongs to the house and was not asked for outside; it is listed for those who see a registry that has it. `looks_like` names what belongs to a registry of the same format and could be meant: other separators, letters that look alike, a letter more, less or other, a scope as a word, a word such as `node-` around it. It is a mark and stops nothing.',
     access: 'any',
     params: Name,
     query: Type.Object({

@@ -1,4 +1,5 @@
 import { listAskedNames, listAskedNamesOnly, listHidden } from '../../catalog/queries/remote.ts'
+import { listReservedAsked } from '../../catalog/queries/remote-unanswered.ts'
 import { needScope } from '../../core/access.ts'
 import type { Handlers } from '../../core/contract.ts'
 import { fail } from '../../core/errors.ts'
@@ -11,7 +12,7 @@ import type { RegistryRouteDeps } from './handlers.ts'
 import { needRegistry } from './needed.ts'
 import { readReason } from './reason.ts'
 import type { AskedNameView, proxies, WaiverView } from './proxy-contract.ts'
-import { lookalikesOf } from '../../registries/owned.ts'
+import { isOwned, lookalikesOf, ownersOfEach } from '../../registries/owned.ts'
 import { giveWaiver, listWaivers, takeWaiver, type Waiver } from './waivers.ts'
 
 /** @throws registry_not_found, not_a_proxy */
@@ -102,8 +103,12 @@ export const proxyHandlers: Handlers<typeof proxies, RegistryRouteDeps> = {
   'GET /registries/{name}/asked': async ({ db, repositories }, { params, query, viewer }) => {
     const { codename, format } = needProxy(repositories, viewer, params.name)
     const { slice, ...paging } = pageOf(query)
-    const filter = { codename, q: query.q === '' ? undefined : query.q }
-    const lookalike = await lookalikesOf({ db, repositories: repositories.seenBy(viewer) }, format)
+    const seen = { db, repositories: repositories.seenBy(viewer) }
+    const reserved = await listReservedAsked(db, viewer, codename)
+    const ownersOf = await ownersOfEach(seen, { format, names: reserved })
+    const unseen = reserved.filter(name => !isOwned(ownersOf(name)))
+    const filter = { codename, q: query.q === '' ? undefined : query.q, unseen }
+    const lookalike = await lookalikesOf(seen, format)
     const names =
       query.lookalike === true
         ? await among(await listAskedNamesOnly(db, viewer, filter), name => lookalike(name) !== undefined)
@@ -115,9 +120,9 @@ export const proxyHandlers: Handlers<typeof proxies, RegistryRouteDeps> = {
     }
     return {
       ...{ name: codename, total: rows[0]?.total ?? 0, ...paging },
-      asked: rows.map(({ name, is_missing: missing, versions, checked_at, tried_at, said }) => ({
-        ...{ package: name, missing, versions, said, looks_like: likeOf(name) },
-        checked_at: checked_at.toISOString(),
+      asked: rows.map(({ name, outcome, versions, checked_at, tried_at, said }) => ({
+        ...{ package: name, outcome, versions, said, looks_like: likeOf(name) },
+        checked_at: isoOrNull(checked_at),
         tried_at: tried_at.toISOString(),
       })),
     }

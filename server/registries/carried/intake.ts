@@ -11,7 +11,8 @@ import { passGate } from '../../pipeline/gate.ts'
 import type { CarriedVersion, RegistryIntake } from '../../pipeline/registry-intake.ts'
 import { tellAdmitted } from '../admit.ts'
 import type { RegistryDeps } from '../deps.ts'
-import { isProxy, type Remote } from '../remote/remote.ts'
+import { needForeign } from '../owned.ts'
+import { isProxy } from '../remote/remote.ts'
 import { carriedMaven } from './maven.ts'
 import { carriedNpm } from './npm.ts'
 import { carriedOci } from './oci.ts'
@@ -26,8 +27,8 @@ const RULES: Partial<Record<FormatId, CarriedRules>> = {
 }
 
 /** Takes in what another installation carried here. */
-export function createIntake(deps: RegistryDeps & { readonly remote: Pick<Remote, 'needForeign'> }): RegistryIntake {
-  const { db, catalog, gate, clock, remote } = deps
+export function createIntake(deps: RegistryDeps): RegistryIntake {
+  const { db, catalog, gate, clock } = deps
   // of files of one version the second sees that the first is held
   const locks = createKeyedLock()
 
@@ -71,7 +72,7 @@ export function createIntake(deps: RegistryDeps & { readonly remote: Pick<Remote
     const rules = rulesOf(ref.format)
     let taken = false
     try {
-      if (isProxy(registry)) await remote.needForeign(registry, ref.name)
+      if (isProxy(registry)) await needForeign(deps, ref)
       const { file, ...prepared } = await rules.prepare(deps, carried)
       const heldFor = carried.heldFor ?? prepared.heldFor
       taken = true

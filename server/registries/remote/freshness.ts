@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts'
+import { AppError, isRefusal } from '../../core/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import { within, type Flights } from './flights.ts'
@@ -29,8 +29,8 @@ export interface Asking<T extends AskedRow> {
   readonly find: () => Promise<T | undefined>
   /** Asks the upstream, and keeps what it says. */
   readonly refresh: (known: T | undefined, signal: AbortSignal) => Promise<void>
-  /** Keeps why that failed, where something is known. */
-  readonly failed: (said: string) => Promise<void>
+  /** Keeps why that failed. */
+  readonly failed: (said: string, error: unknown) => Promise<void>
 }
 
 /** What upstreams say, asked as seldom as clients allow. */
@@ -52,6 +52,10 @@ const AGAIN_MS = 30_000
 /** Why, for people: it names the host and no more of the address. */
 const saidOf = (error: unknown): string =>
   error instanceof AppError ? error.message : 'Something inside failed; the log says what.'
+
+/** What became of a question that threw: an answer that is none, or an address that is not asked, is refused. */
+export const outcomeOf = (error: unknown): 'failed' | 'refused' =>
+  isRefusal(error, 'upstream_refused') || isRefusal(error, 'outbound_refused') ? 'refused' : 'failed'
 
 export function createFreshness({
   clock,
@@ -76,7 +80,7 @@ export function createFreshness({
         await refresh(known, signal)
       } catch (error) {
         if (!signal.aborted) log.warn({ err: error, asked: key }, 'an upstream gave no usable answer')
-        await failed(saidOf(error))
+        await failed(saidOf(error), error)
         throw error
       }
     })

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { listNpm } from '../../../test/support/npm-upstream.ts'
+import { listAskedNames } from '../../catalog/queries/remote.ts'
+import type { Codename } from '../../core/identity.ts'
+import { ALL_SEEING } from '../../core/viewer.ts'
 import { createRemoteRegistry, type RemoteRegistry } from '../../../test/support/remote-registry.ts'
 
 const MINUTE = 60_000
@@ -184,4 +187,37 @@ test('a version that nobody has judged yet is no version that clients get', asyn
   ])
   await find('race')
   expect((await it.remote.rows(it.registry(), 'race')).map(one => one.hidden)).toEqual([null, null])
+})
+
+test('a name whose first question came to nothing is noted with what happened, until the upstream says something of it', async () => {
+  const noted = () =>
+    it.stock.db.query<{ name: string; outcome: string; said: string | null }>(
+      `select name, outcome, said from remote_unanswered where name like 'first%' order by name`,
+    )
+  it.upstream.put('/first-odd', { type: 'text/html', body: '<html>log in</html>' })
+  await expect(find('first-odd')).rejects.toMatchObject({ code: 'upstream_refused' })
+  it.upstream.fail(500)
+  await expect(find('first-down')).rejects.toMatchObject({ code: 'outbound_failed' })
+  await it.stock.db.query(`insert into registry_owned_name values ('house', 'first-ours', now())`)
+  const house = { ...it.registry(), codename: 'house', registry: { kind: 'hosted' } } as const
+  it.repositories.replace([{ ...house, codename: 'house' as Codename }])
+  it.upstream.forget()
+  await expect(find('first-ours')).rejects.toMatchObject({ code: 'name_is_ours' })
+  expect(it.upstream.asked()).toEqual([])
+  expect(await noted()).toEqual([
+    { name: 'first-down', outcome: 'failed', said: expect.stringContaining('it answered 500') as string },
+    { name: 'first-odd', outcome: 'refused', said: expect.stringContaining('it is not JSON') as string },
+    { name: 'first-ours', outcome: 'reserved', said: null },
+  ])
+  it.upstream.fail(undefined)
+  list('first-down', '1.0.0')
+  wait(MINUTE)
+  await find('first-down')
+  const filter = { codename: it.registry().codename, q: 'first', unseen: [] }
+  const rows = await listAskedNames(it.stock.db, ALL_SEEING, filter, { skip: 0, most: 10 })
+  expect(rows.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toMatchObject([
+    { name: 'first-down', outcome: 'answered', versions: 1 },
+    { name: 'first-odd', outcome: 'refused', checked_at: null },
+    { name: 'first-ours', outcome: 'reserved', checked_at: null },
+  ])
 })

@@ -5,8 +5,9 @@ import type { Db } from '../../db/db.ts'
 import type { Spool } from '../../files/spool.ts'
 import { refuseUpstream } from '../../formats/upstream-files.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { noteUnanswered } from '../../catalog/queries/remote-unanswered.ts'
 import { NetFault, refuseAll } from '../../outbound/exchange/fault.ts'
-import type { Freshness, Known } from './freshness.ts'
+import { outcomeOf, type Freshness, type Known } from './freshness.ts'
 import { chunksIn, type IndexReading } from './read-index.ts'
 import { findReader } from './readers.ts'
 import type { RemoteReader } from './reader.ts'
@@ -142,7 +143,11 @@ export function createRemoteNames({ db, upstream, spool, reading, freshness, clo
         key: `name ${registry.codename} ${name}`,
         find: () => findName(db, key),
         refresh: (known, signal) => refresh({ registry, name }, known, signal),
-        failed: said => saveFailure(db, key, { now: clock.now(), said }),
+        failed: async (said, error) => {
+          const now = clock.now()
+          await saveFailure(db, key, { now, said })
+          await noteUnanswered(db, key, { outcome: outcomeOf(error), said, now })
+        },
       })
     },
     close: () => reading.close(),

@@ -1,12 +1,13 @@
 import type { Actor } from '../../catalog/change.ts'
-import { fail } from '../../core/errors.ts'
+import { fail, isRefusal } from '../../core/errors.ts'
 import type { Manifest } from '../../core/manifest.ts'
 import type { Distribution } from '../../core/repository.ts'
 import type { SecretBox } from '../../lib/secret-box.ts'
 import { createBreaker } from '../../outbound/exchange/breaker.ts'
 import type { Exchange } from '../../outbound/exchange/exchange.ts'
 import type { RegistryDeps } from '../deps.ts'
-import { isOwned, ownersOf } from '../owned.ts'
+import { noteUnanswered } from '../../catalog/queries/remote-unanswered.ts'
+import { needForeign as needForeignName } from '../owned.ts'
 import { createBring, type Wanted, type WantedOtherwise } from './bring.ts'
 import { createFlights } from './flights.ts'
 import { createFreshness, type Freshness } from './freshness.ts'
@@ -33,8 +34,11 @@ export interface Remote {
    * is known
    */
   find(registry: Distribution, name: string, options?: FindOptions): Promise<RemoteName | undefined>
-  /** Whether a name may be looked up outside, for what `find` does not ask. @throws name_is_ours */
-  needForeign(registry: Pick<Distribution, 'format'>, name: string): Promise<void>
+  /**
+   * Whether a name may be looked up outside, for what `find` does not ask; that it may not is noted.
+   * @throws name_is_ours
+   */
+  needForeign(registry: Distribution, name: string): Promise<void>
   /** Its versions, oldest first by the order of the format. @param options.version  that one alone, or those */
   rows(
     registry: Distribution,
@@ -70,8 +74,14 @@ export function createRemote(deps: RemoteDeps): Remote {
   const names = createRemoteNames({ ...deps, upstream, freshness, reading: createIndexReading() })
   const judge = createJudge({ ...deps, flights })
   const bringing = createBring({ ...deps, upstream, flights })
-  const needForeign: Remote['needForeign'] = async ({ format }, name) => {
-    if (isOwned(await ownersOf(deps, { format, name }))) fail('name_is_ours', { name })
+  const needForeign: Remote['needForeign'] = async ({ codename, format }, name) => {
+    try {
+      await needForeignName(deps, { format, name })
+    } catch (error) {
+      if (isRefusal(error, 'name_is_ours'))
+        await noteUnanswered(db, { codename, name }, { outcome: 'reserved', now: deps.clock.now() })
+      throw error
+    }
   }
   return {
     upstream,

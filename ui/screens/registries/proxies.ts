@@ -21,6 +21,15 @@ export const HIDDEN: Readonly<
   here: { ...STATES.pending_review, word: phrase('here and held') },
 }
 
+/** What became of the question for a name. */
+export const ASKED: Readonly<Record<string, string>> = {
+  answered: phrase('It answered.'),
+  missing: phrase('It has no such name.'),
+  failed: phrase('It could not be asked.'),
+  refused: phrase('It gave no answer that is taken.'),
+  reserved: phrase('It was not asked: the name belongs to this house.'),
+}
+
 /** The views of a proxy, in the order of their buttons. */
 export const VIEWS: Readonly<Record<string, string>> = {
   packages: phrase('Packages'),

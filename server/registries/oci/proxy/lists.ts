@@ -8,18 +8,19 @@ import {
   type ListKey,
   type RemoteList,
 } from '../../../catalog/queries/oci-remote.ts'
+import { noteUnanswered } from '../../../catalog/queries/remote-unanswered.ts'
 import { AppError } from '../../../core/errors.ts'
 import { isServed } from '../../../core/manifest.ts'
 import type { Descriptor } from '../../../formats/oci/descriptor.ts'
 import type { Distribution } from '../../../core/repository.ts'
 import { inLanes } from '../../../lib/in-lanes.ts'
 import type { RegistryAnswer, RegistryRequest } from '../../protocol.ts'
-import type { Known } from '../../remote/freshness.ts'
+import { outcomeOf, type Known } from '../../remote/freshness.ts'
 import { OciRefusal, refuseAs } from '../answers.ts'
 import { partOf, tagsAnswer, type createListRoutes } from '../lists.ts'
 import type { ProxyDeps } from './deps.ts'
 import { repositoryOf, staleWarning, warningOf, type createProxiedManifests } from './manifests.ts'
-import { keyOf, mustShow } from './tags.ts'
+import { keyOf, mustShow, noteMissing } from './tags.ts'
 import { isMissing, type FarRepository, type Missing } from './upstream.ts'
 
 /** So many of what is about one manifest come in at once. */
@@ -51,11 +52,18 @@ export function createProxiedLists(
       find: () => findListState(db, of),
       refresh: async (known, signal) => {
         const told = await ask(signal)
-        if (isMissing(told) && known === undefined) return lacking.add(key, told)
+        if (isMissing(told) && known === undefined) {
+          lacking.add(key, told)
+          return list === 'tags' ? noteMissing(db, repositoryOf(at), { told, now: clock.now() }) : undefined
+        }
         if (isMissing(told)) mustShow(told)
         await saveList(db, of, { items: isMissing(told) ? [] : told, now: clock.now() })
       },
-      failed: said => saveListFailure(db, of, { now: clock.now(), said }),
+      failed: async (said, error) => {
+        const now = clock.now()
+        await saveListFailure(db, of, { now, said })
+        await noteUnanswered(db, repositoryOf(at), { outcome: outcomeOf(error), said, now })
+      },
     })
     return found ?? lacking.find(key)
   }

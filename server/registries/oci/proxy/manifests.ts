@@ -23,7 +23,7 @@ import { nameOf } from '../manifests.ts'
 import type { Route } from '../routes.ts'
 import type { ProxyDeps } from './deps.ts'
 import { createFarSignatures } from './signatures.ts'
-import { keyOf } from './tags.ts'
+import { keyOf, noteMissing } from './tags.ts'
 import { isMissing, type FarRepository, type Missing } from './upstream.ts'
 
 /** Clients wait long for the head of an answer; a first pull that takes longer is asked for again. */
@@ -131,6 +131,7 @@ export function createProxiedManifests(deps: ProxyDeps) {
     const told = await far.manifest(at, digest, signal)
     if (isMissing(told)) {
       lacking.add(keyOf(at, digest), told)
+      await noteMissing(deps.db, repositoryOf(at), { told, now: deps.clock.now() })
       return refuseMissing(at, told)
     }
     const { bytes } = told

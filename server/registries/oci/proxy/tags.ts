@@ -5,9 +5,11 @@ import {
   saveTagFailure,
   type RemoteTag,
 } from '../../../catalog/queries/oci-remote.ts'
+import { noteUnanswered } from '../../../catalog/queries/remote-unanswered.ts'
 import { fail } from '../../../core/errors.ts'
+import type { Db } from '../../../db/db.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import type { Freshness, Known } from '../../remote/freshness.ts'
+import { outcomeOf, type Freshness, type Known } from '../../remote/freshness.ts'
 import type { OciDeps } from '../deps.ts'
 import { isMissing, type FarRepository, type Missing, type OciUpstream } from './upstream.ts'
 
@@ -56,6 +58,20 @@ export function mustShow({ missing, host, why }: Missing): void {
   if (missing === 'denied') fail('outbound_failed', { host, why })
 }
 
+/** Notes that an upstream has no such repository, or shows it to nobody here. */
+export const noteMissing = (
+  db: Db,
+  of: Parameters<typeof noteUnanswered>[1],
+  { told, now }: { readonly told: Missing; readonly now: Date },
+): Promise<void> =>
+  noteUnanswered(
+    db,
+    of,
+    told.missing === 'denied'
+      ? { outcome: 'refused', said: `${told.host}: ${told.why}`, now }
+      : { outcome: 'missing', now },
+  )
+
 export function createFarTags({
   db,
   clock,
@@ -84,13 +100,18 @@ export function createFarTags({
             return noteAsked(db, of, { now })
           }
           // nothing is kept of what never was
-          if (known === undefined) return lacking.add(key, told)
+          if (known === undefined) {
+            lacking.add(key, told)
+            return noteMissing(db, of, { told, now })
+          }
           mustShow(told)
           await saveRemoteTag(db, of, { digest: null, now })
         },
-        failed: async said => {
-          await saveTagFailure(db, of, { now: clock.now(), said })
-          await noteAsked(db, of, { now: clock.now(), said })
+        failed: async (said, error) => {
+          const now = clock.now()
+          await saveTagFailure(db, of, { now, said })
+          await noteAsked(db, of, { now, said })
+          await noteUnanswered(db, of, { outcome: outcomeOf(error), said, now })
         },
       })
       return (

@@ -168,7 +168,8 @@ export function actionFor(severity: Severity, policy: CvePolicy): Action {
 
 const RANK: Record<Action, number> = { block: 3, review: 2, warn: 1, allow: 0 }
 
-const harder = (a: Action, b: Action): Action => (RANK[b] > RANK[a] ? b : a)
+/** The stricter of two actions. */
+export const harder = (a: Action, b: Action): Action => (RANK[b] > RANK[a] ? b : a)
 const softer = (a: Action, b: Action): Action => (RANK[b] < RANK[a] ? b : a)
 
 /**

@@ -62,33 +62,52 @@ export function isApproved({ decision }: Pick<Reviewed, 'decision'>, now: Iso): 
   return decision?.action === 'approve' && !hasEnded(decision, now)
 }
 
+/** What is known of a package beside the findings that count. */
+export interface Known {
+  readonly isServed: boolean
+  /** An approval of all of it stands. */
+  readonly isApproved: boolean
+  readonly reports: readonly Report[]
+}
+
 /**
  * The policy's verdict on a known package, from its last findings and later acceptances. May only hold it for review,
  * like everything after admission. What could not be scanned holds a waiting package, but does not remove one that is
  * served or that somebody approved.
  */
-export function reconsider(manifest: Reviewed, policy: CvePolicy, now: Iso): Verdict {
-  const isSettled = manifest.state === 'published' || isApproved(manifest, now)
-  const found = manifest.reports.find(({ step }) => step === 'vulnerabilities')
+export const reconsider = (manifest: Reviewed, policy: CvePolicy, now: Iso): Verdict =>
+  judgeAgain(
+    {
+      isServed: manifest.state === 'published',
+      isApproved: isApproved(manifest, now),
+      reports: manifest.reports,
+    },
+    openFindings(manifest, now),
+    policy,
+  )
+
+/** As `reconsider`, from what counts of a manifest. */
+export function judgeAgain(known: Known, findings: readonly Finding[], policy: CvePolicy): Verdict {
+  const { isServed, isApproved: wasApproved, reports } = known
+  const isSettled = isServed || wasApproved
+  const found = reports.find(({ step }) => step === 'vulnerabilities')
   // what is served is judged by its licence too, unless a person let it through
-  const licences = isApproved(manifest, now)
+  const licences = wasApproved
     ? []
-    : manifest.reports.flatMap(({ step, verdict, said, licence }): Report[] =>
+    : reports.flatMap(({ step, verdict, said, licence }): Report[] =>
         licence === undefined ? [] : [{ step, outcome: 'ok', verdict, said, licence }],
       )
   // findings of any step are in the manifest, where acceptances count
   const others = isSettled
     ? licences
-    : manifest.reports
-        .filter(({ step }) => step !== 'vulnerabilities')
-        .map(({ findings: _, ...report }): Report => report)
+    : reports.filter(({ step }) => step !== 'vulnerabilities').map(({ findings: _, ...report }): Report => report)
   // the outcome of a scan followed the policy of its day; its findings are judged by today's
   const counted: Report = {
     step: 'vulnerabilities',
     verdict: found?.verdict ?? 'findings',
     said: found?.said ?? '',
     outcome: found?.outcome === 'unavailable' && !isSettled ? 'unavailable' : 'ok',
-    findings: openFindings(manifest, now),
+    findings,
   }
   return decide([...others, counted], policy, 'retro')
 }

@@ -7,6 +7,7 @@ import type { Finding, Severity } from '../core/findings.ts'
 import type { Codename, PackageRef } from '../core/identity.ts'
 import { SETTINGS, type SettingsValue } from '../settings/schema.ts'
 import type { Notice } from '../outbound/notice.ts'
+import type { LicencePolicy } from '../core/licences/policy.ts'
 import type { Report } from '../core/report.ts'
 import type { Step } from '../pipeline/subject.ts'
 import { antivirusStep } from '../pipeline/antivirus.ts'
@@ -15,7 +16,7 @@ import { createPool } from '../files/pool.ts'
 import { getFormat } from '../formats/index.ts'
 import { Value } from '@sinclair/typebox/value'
 import { policyOf } from '../core/policy.ts'
-import { slaDays } from '../core/review.ts'
+import { reconsider, slaDays } from '../core/review.ts'
 import { createDecisions } from './decisions.ts'
 import type { RequestedDecision } from './requested-decision.ts'
 import { listDecisions } from './history.ts'
@@ -183,6 +184,51 @@ describe('the review queue', () => {
       'empty pending_review published',
     ])
   })
+})
+
+test('the preview counts what the licence of a package comes to, and moves what a rescan would', async () => {
+  const says = (licence: object): Report => ({
+    step: 'format',
+    outcome: 'ok',
+    verdict: 'valid',
+    said: 'Fine.',
+    licence,
+  })
+  await stock.put({ name: 'free', reports: [says({ declared: 'MIT' })] })
+  await stock.put({ name: 'copyleft', reports: [says({ declared: 'AGPL-3.0-only' })] })
+  await stock.put({ name: 'silent', reports: [says({})] })
+  await stock.put({ name: 'none', reports: [{ step: 'format', outcome: 'ok', verdict: 'valid', said: 'Fine.' }] })
+  await stock.put({
+    name: 'waiting',
+    state: 'pending_review',
+    reports: [{ ...says({ declared: 'AGPL-3.0-only' }), outcome: 'warned', verdict: 'licence', holds: true }],
+  })
+  await stock.put({ name: 'seen', state: 'pending_review', reports: [says({ declared: 'AGPL-3.0-only' })] })
+  await decide('seen')
+  expect(await stateOf('seen')).toBe('published')
+  const moves = async (licences: LicencePolicy) => {
+    const policy = { ...policyOf(now), licences }
+    const { checked, items } = await previewPolicy(stock.db, ALL_SEEING, {
+      policy,
+      paging: { page: 1, perPage: 50 },
+      signal: new AbortController().signal,
+    })
+    for (const { name, to } of items) {
+      const manifest = await stock.catalog.find(ALL_SEEING, ref(name))
+      expect(manifest && reconsider(manifest, policy, stock.clock.now().toISOString()).state).toBe(to)
+    }
+    return [checked, ...items.map(({ name, to, action, licence }) => `${name} ${to}: ${action} ${licence ?? ''}`)]
+  }
+  const none: LicencePolicy = { forbidden: '', action: 'review', undeclared_action: 'allow' }
+  expect(await moves(none)).toEqual([1, 'waiting published: allow '])
+  const said = 'Licence: AGPL-3.0-only is on the list of forbidden licences.'
+  expect(await moves({ ...none, forbidden: 'AGPL-*' })).toEqual([5, `copyleft pending_review: review ${said}`])
+  expect(await moves({ ...none, forbidden: 'AGPL-*', action: 'warn' })).toEqual([5, `waiting published: warn ${said}`])
+  expect(await moves({ forbidden: 'AGPL-*', action: 'block', undeclared_action: 'review' })).toEqual([
+    5,
+    `copyleft pending_review: block ${said}`,
+    'silent pending_review: review Licence: the package declares none.',
+  ])
 })
 
 describe('an acceptance with an end', () => {

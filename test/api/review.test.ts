@@ -467,6 +467,16 @@ describe('rules', () => {
       medium: 'warn',
       high: 'review',
     })
+    const licences = { forbidden: 'AGPL-3', action: 'block' }
+    expect(
+      await ask('POST', '/security/policy/preview', { who: 'admin', body: { license_policy: licences } }),
+    ).toMatchObject({ status: 422, body: { code: 'bad_setting' } })
+    const { status } = await ask('POST', '/security/policy/preview', {
+      who: 'admin',
+      body: { license_policy: { ...licences, forbidden: 'AGPL-3.0' } },
+    })
+    expect(status).toBe(200)
+    expect((await ask('GET', '/settings/', { who: 'admin' })).body).toMatchObject({ license_policy: { forbidden: '' } })
     expect(await served()).toContain('medium 1.0')
     expect(await ask('POST', '/security/policy/preview', { body: {} })).toMatchObject({ status: 403 })
   })

@@ -12,12 +12,15 @@ export interface Profiled extends Named {
   readonly state: State
   /** The different findings that count, as numbers that `readProfile` reads. */
   readonly profiles: readonly number[] | null
+  /** The report that says the licence; null where none does, and where licences were not asked for. */
+  readonly licence: Report | null
+  /** Somebody approved it as a whole. */
+  readonly approved: boolean
 }
 
 /** Other reasons why a package is held. */
 export interface Waiting {
-  readonly approved: boolean
-  readonly reports: readonly Pick<Report, 'step' | 'outcome' | 'install'>[]
+  readonly reports: readonly Report[]
 }
 
 const BATCH = 5_000
@@ -53,23 +56,30 @@ export const readProfile = (profile: number): Profile => ({
   isLikely: (profile & 1) !== 0,
 })
 
-/** Served and waiting packages in the order of their ids: those with findings that count, and all waiting ones. */
+const LICENCE = `jsonb_path_query_first(p.manifest, '$.reports[*] ? (exists(@.licence))')`
+
+/**
+ * Served and waiting packages in the order of their ids: those with findings that count, and all waiting ones.
+ * @param licences  those that say their licence, too
+ */
 export function listProfiles(
   db: Queryable,
   viewer: Viewer,
-  { after, threshold }: { readonly after: number; readonly threshold: number },
+  { after, threshold, licences }: { readonly after: number; readonly threshold: number; readonly licences: boolean },
 ): Promise<Profiled[]> {
   const { values, add } = params(after, threshold)
+  const licence = licences ? LICENCE : 'null::jsonb'
   return db.query<Profiled>(
     `
     with batch as (
-      select p.id, p.name, p.version, p.arch, p.codename as distribution, p.format, p.state, ${NEEDED} as needed from package p
-      where p.id > $1 and (p.state = 'pending_review' or (p.state = 'published' and p.open_count > 0)) and ${seenBy(viewer, add, 'p.codename')} order by p.id limit ${BATCH}
+      select p.id, p.name, p.version, p.arch, p.codename as distribution, p.format, p.state, ${NEEDED} as needed,
+        ${licence} as licence, coalesce(p.manifest->'decision'->>'action' = 'approve', false) as approved from package p
+      where p.id > $1 and (p.state = 'pending_review' or (p.state = 'published' and (p.open_count > 0${licences ? ` or ${LICENCE} is not null` : ''}))) and ${seenBy(viewer, add, 'p.codename')} order by p.id limit ${BATCH}
     ), profile as (
       select f.package_id, array_agg(distinct ${profileSql('$2')}) as profiles from batch join finding f on f.package_id = batch.id
       where not f.accepted group by f.package_id
     )
-    select batch.id, batch.name, batch.version, batch.arch, batch.distribution, batch.format, batch.state, profile.profiles from batch left join profile on profile.package_id = batch.id order by batch.id`,
+    select batch.id, batch.name, batch.version, batch.arch, batch.distribution, batch.format, batch.state, batch.licence, batch.approved, profile.profiles from batch left join profile on profile.package_id = batch.id order by batch.id`,
     values,
   )
 }
@@ -83,7 +93,7 @@ export async function readWaiting(
   const { values, add } = params(ids)
   const waiting = await db.query<Waiting & { readonly id: number }>(
     `
-    select id, coalesce(manifest->'decision'->>'action' = 'approve', false) as approved, jsonb_path_query_array(manifest, '$.reports[*]') as reports
+    select id, jsonb_path_query_array(manifest, '$.reports[*]') as reports
     from package where id = any($1::bigint[]) and ${seenBy(viewer, add, 'codename')}`,
     values,
   )

@@ -21,6 +21,11 @@ const POLICY = {
   require_fix: Type.Boolean(),
   malicious_action: ActionName,
 }
+const LICENCES = Type.Object({
+  forbidden: Type.String({ maxLength: 2_000 }),
+  action: ActionName,
+  undeclared_action: ActionName,
+})
 const Policy = Type.Object(POLICY)
 const Warnings = Type.Array(Text, { description: 'Where the policy contradicts itself; empty where it does not.' })
 const Warned = Type.Object({ ...POLICY, warnings: Warnings })
@@ -28,6 +33,10 @@ const CLOSED = { additionalProperties: false }
 // a client may send back all that it read
 const PolicyPatch = Type.Partial(
   Type.Object({ ...POLICY, warnings: Type.Array(Text, { description: 'As it was read; without effect.' }) }, CLOSED),
+  CLOSED,
+)
+const PreviewBody = Type.Partial(
+  Type.Object({ ...PolicyPatch.properties, license_policy: Type.Partial(LICENCES, CLOSED) }, CLOSED),
   CLOSED,
 )
 const ContradictionView = Type.Unsafe<Contradiction>(
@@ -63,8 +72,11 @@ export const policy = contract({
     summary:
       'Shows which packages a rescan would move under a policy that is not saved. Changes nothing; a saved policy applies to later uploads.',
     access: 'admin',
+    details:
+      '`license_policy` has what is to be changed of that section of the settings; a list that the settings would refuse is refused. `licence` says what counts against a package for its licence.',
     query: Type.Object(pagingQuery(200)),
-    body: PolicyPatch,
+    body: PreviewBody,
+    fails: ['bad_setting'],
     reply: Type.Unsafe<
       Preview & { readonly policy: Record<string, unknown>; readonly contradictions: readonly Contradiction[] }
     >(
@@ -82,6 +94,7 @@ export const policy = contract({
             severity: OrNull(SeverityName),
             action: ActionName,
             cves: Type.Array(Text),
+            licence: OrNull(Text),
           }),
         ),
       }),

@@ -1,6 +1,8 @@
 import { pagingOf } from '../../catalog/page.ts'
 import type { Handlers } from '../../core/contract.ts'
 import { contradictionsOf, contradictionWarnings, refuseContradiction } from '../../core/contradictions.ts'
+import { fail } from '../../core/errors.ts'
+import { complainForbidden } from '../../core/licences/forbidden.ts'
 import { policyOf } from '../../core/policy.ts'
 import type { Codename } from '../../core/identity.ts'
 import type { Jobs } from '../../core/work.ts'
@@ -76,9 +78,16 @@ export const policyHandlers: Handlers<typeof policy, PolicyDeps> = {
     })
     return { job_id: id, packages, left, message: 'The job has begun. Each package moves when it was scanned.' }
   },
-  'POST /security/policy/preview': async ({ db, settings }, { body: { warnings: _, ...body }, query, viewer, raw }) => {
+  'POST /security/policy/preview': async ({ db, settings }, { body, query, viewer, raw }) => {
     const now = settings.now()
-    const wanted = { ...now, cve_policy: { ...now.cve_policy, ...body } }
+    const { warnings: _, license_policy: licences = {}, ...cves } = body
+    const why = complainForbidden(licences.forbidden ?? '')
+    if (why !== undefined) fail('bad_setting', { key: 'license_policy.forbidden', why })
+    const wanted = {
+      ...now,
+      cve_policy: { ...now.cve_policy, ...cves },
+      license_policy: { ...now.license_policy, ...licences },
+    }
     const preview = await previewPolicy(db, viewer, {
       policy: policyOf(wanted),
       paging: pagingOf(query),

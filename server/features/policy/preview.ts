@@ -10,8 +10,10 @@ import type { Finding, Severity } from '../../core/findings.ts'
 import { DEPENDENCY_RULE, severityOfRank, worst } from '../../core/findings.ts'
 import type { Named } from '../../core/identity.ts'
 import type { State } from '../../core/manifest.ts'
-import { decide, hardestAction, type Action, type CvePolicy } from '../../core/policy.ts'
-import type { Report } from '../../core/report.ts'
+import { forbiddenIn } from '../../core/licences/forbidden.ts'
+import { judgeRecord, type LicencePolicy } from '../../core/licences/policy.ts'
+import { harder, hardestAction, type Action, type CvePolicy } from '../../core/policy.ts'
+import { judgeAgain } from '../../core/review.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 
@@ -23,6 +25,8 @@ export interface Move extends Named {
   readonly severity: Severity | null
   readonly action: Action
   readonly cves: readonly string[]
+  /** What is said of its licence, where that counts against it. */
+  readonly licence: string | null
 }
 
 export interface Preview extends Page<Move> {
@@ -50,28 +54,9 @@ function findingOf(profile: number, threshold: number): Finding {
   }
 }
 
-/** As `reconsider` in core/review.ts, from rows instead of manifests. */
-function stateUnder(policy: CvePolicy, findings: readonly Finding[], waiting: Waiting | undefined): State {
-  const reports = waiting === undefined || waiting.approved ? [] : waiting.reports
-  const wasUnavailable = reports.some(({ step, outcome }) => step === 'vulnerabilities' && outcome === 'unavailable')
-  const others = reports
-    .filter(({ step }) => step !== 'vulnerabilities')
-    .map(({ step, outcome, install }): Report => ({
-      step,
-      outcome,
-      verdict: '',
-      said: '',
-      ...(install === undefined ? {} : { install }),
-    }))
-  return decide(
-    [
-      ...others,
-      { step: 'vulnerabilities', outcome: wasUnavailable ? 'unavailable' : 'ok', verdict: '', said: '', findings },
-    ],
-    policy,
-    'retro',
-  ).state
-}
+/** Whether a policy says anything of licences. */
+const heedsLicences = (licences: LicencePolicy | undefined): boolean =>
+  licences !== undefined && (forbiddenIn(licences.forbidden).length > 0 || licences.undeclared_action !== 'allow')
 
 /**
  * The packages that an unsaved policy would move when each is scanned again. Saving it moves none, and the nightly run
@@ -89,29 +74,31 @@ export async function previewPolicy(
   const shown: (Omit<Move, 'cves'> & { readonly id: number })[] = []
   const moves = { to_review: 0, to_published: 0 }
   let checked = 0
-  for (
-    let rows = await listProfiles(db, viewer, { after: 0, threshold });
-    rows.length > 0;
-    rows = await listProfiles(db, viewer, { after: rows.at(-1)?.id ?? 0, threshold })
-  ) {
+  const licences = heedsLicences(policy.licences)
+  const rowsAfter = (after: number) => listProfiles(db, viewer, { after, threshold, licences })
+  for (let rows = await rowsAfter(0); rows.length > 0; rows = await rowsAfter(rows.at(-1)?.id ?? 0)) {
     signal.throwIfAborted()
     const held = rows.filter(({ state }) => state === 'pending_review').map(({ id }) => id)
     const waiting = held.length === 0 ? new Map<number, Waiting>() : await readWaiting(db, viewer, held)
-    for (const { profiles, id, state, ...name } of rows) {
+    for (const { profiles, id, state, licence, approved, ...name } of rows) {
       checked++
       const findings = (profiles ?? []).map(profile => findingOf(profile, threshold))
-      const to = stateUnder(policy, findings, waiting.get(id))
+      const reports = waiting.get(id)?.reports ?? (licence === null ? [] : [licence])
+      const known = { isServed: state === 'published', isApproved: approved, reports }
+      const to = judgeAgain(known, findings, policy).state
       if (to === state) continue
       const n = moves.to_review + moves.to_published
       moves[to === 'published' ? 'to_published' : 'to_review']++
       if (n < first || shown.length >= paging.perPage) continue
+      const ofLicence = judgeRecord(approved ? undefined : licence?.licence, policy.licences)
       shown.push({
         id,
         ...name,
         from: state,
         to,
         severity: worst(findings) ?? null,
-        action: hardestAction(findings, policy),
+        action: harder(hardestAction(findings, policy), ofLicence.action),
+        licence: ofLicence.said ?? null,
       })
     }
   }

@@ -57,7 +57,7 @@ const KEYS: { readonly [S in Exclude<Section, typeof SCRIPTS>]: readonly (keyof 
   review: ['four_eyes'],
   validation: ['on_scanner_unavailable', 'vuln_data_max_age_days'],
 }
-/** Deadlines and what concerns other sections move no package by themselves. */
+/** Deadlines move no package by themselves. */
 const NOT_IN_PREVIEW = /^cve_policy\.sla_/
 
 /** Whether a setting, by its dotted name, is edited on this screen. */
@@ -86,13 +86,12 @@ export function nest(changed: Flat): Record<string, Record<string, Value>> {
   return out
 }
 
-/** The part of a change that can move packages. */
-export function moving(changed: Flat): Record<string, Value> {
-  return Object.fromEntries(
-    Object.entries(changed)
-      .filter(([key]) => key.startsWith('cve_policy.') && !NOT_IN_PREVIEW.test(key))
-      .map(([key, value]) => [key.slice('cve_policy.'.length), value]),
+/** The part of a change that can move packages, as the preview takes it. */
+export function moving(changed: Flat): Record<string, Value | Record<string, Value>> {
+  const { cve_policy: cves = {}, license_policy: licences } = nest(
+    Object.fromEntries(Object.entries(changed).filter(([key]) => !NOT_IN_PREVIEW.test(key))),
   )
+  return { ...cves, ...(licences === undefined ? {} : { license_policy: licences }) }
 }
 
 /** Why a value cannot be saved, or undefined. */

@@ -147,6 +147,9 @@ describe.skipIf(conformance === undefined)('the conformance program (named by CO
         ...{ OCI_ROOT_URL: daemon.url, OCI_NAMESPACE: 'ours/one-test', OCI_CROSSMOUNT_NAMESPACE: 'ours/other-test' },
         ...{ OCI_REGISTRY: host, OCI_TLS: 'disabled', OCI_REPO1: 'ours/one-test', OCI_REPO2: 'ours/other-test' },
         ...{ OCI_USERNAME: 'person', OCI_PASSWORD: token, OCI_DELETE_MANIFEST_BEFORE_BLOBS: '1' },
+        // what the specification leaves open, and we do
+        ...{ OCI_API_BLOBS_UPLOAD_CANCEL: 'true', OCI_API_BLOBS_DIGEST_HEADER: 'true' },
+        ...{ OCI_API_MANIFESTS_DIGEST_HEADER: 'true' },
         ...{
           OCI_TEST_PULL: '1',
           OCI_TEST_PUSH: '1',

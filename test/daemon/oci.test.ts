@@ -139,9 +139,19 @@ describe('blobs', () => {
     expect((await ask('GET', `${base}/blobs/${sha256(Buffer.from('absent'))}`)).error.code).toBe('BLOB_UNKNOWN')
   })
 
-  test('nobody else reads what no manifest names yet', async () => {
+  test('nobody else reads what no manifest names yet, and whoever has no credential is asked for one', async () => {
     const { base } = client('blobs')
-    expect((await client('blobs', '').ask('GET', `${base}/blobs/${digest}`)).status).toBe(404)
+    const stranger = client('blobs', '')
+    for (const each of [digest, sha256(Buffer.from('absent'))]) {
+      const answer = await stranger.ask('GET', `${base}/blobs/${each}`)
+      expect([answer.status, header(answer, 'www-authenticate')]).toEqual([
+        401,
+        expect.stringMatching(/^Bearer realm=.*scope="repository:ours\/blobs:pull"/),
+      ])
+    }
+    const exchange = await stranger.ask('GET', '/v2/token?scope=repository:ours/blobs:pull')
+    const nobody = client('blobs', `Bearer ${exchange.json<{ token: string }>().token}`)
+    expect((await nobody.ask('GET', `${base}/blobs/${digest}`)).status).toBe(404)
   })
 
   test('in pieces, in order, with and without Content-Range, and what is here is told', async () => {

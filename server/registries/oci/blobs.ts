@@ -86,12 +86,16 @@ export function createBlobRoutes(deps: OciDeps, uploads: Uploads) {
     const isProxy = request.registry.registry?.kind === 'proxy'
     const known = await findBlob(db, repository, digest)
     const access = known === undefined ? 'absent' : accessTo(known, request)
-    if (known === undefined || access === 'absent')
+    if (known === undefined || access === 'absent') {
+      // What no manifest names yet goes to publishers alone, and many clients send a credential only when asked.
+      // They are asked at every blob that is not served, so nobody learns which are here.
+      if (!isProxy && request.headers.authorization === undefined) request.caller.need('write')
       return refuseAs(
         404,
         'BLOB_UNKNOWN',
         `${repository.name} has no blob ${digest}. ${isProxy ? COMES_WITH : ''}`.trim(),
       )
+    }
     // whoever may publish need not send again what is here
     const isThere = request.method === 'HEAD' && !isProxy && mayWrite(request.caller)
     if (access === 'held' && !isThere)

@@ -45,6 +45,12 @@ test.each([
   ['ours-utils', 'ours-utils-js'],
   ['oursutils', 'oursutilsjs'],
   ['com.ours:billing', 'com.our:billing'],
+  ['hello', 'helo'],
+  ['react', 'reat'],
+  ['tqdm', 'tdqm'],
+  ['ours', 'oours'],
+  ['core-http', 'core-htttp'],
+  ['ours-lib', 'ours-libs'],
   ['@ours/*', '@our5/anything'],
   ['@ours/*', 'ours-anything'],
   ['@acmecorp/*', '@acmecorps/anything'],
@@ -80,6 +86,17 @@ test.each([
   ['ours-lib', 'ours-cli'],
   ['webpack', 'webpack-dev-server'],
   ['chalk', 'cache'],
+  // of popular names, which are no squats of one another
+  ['http-proxy', 'html-proxy'],
+  ['aws-sdk', 'aws-cdk'],
+  ['@types/ms', '@types/ws'],
+  ['mypy-boto3-sqs', 'mypy-boto3-rds'],
+  ['azure-mgmt-media', 'azure-mgmt-redis'],
+  ['cjs-module-lexer', 'es-module-lexer'],
+  ['react', 'reac'],
+  ['react', 'eact'],
+  ['glob', 'grob'],
+  ['koa', 'kao'],
 ])('for the owner of %s, %s does not', (owned, asked) => {
   expect(looks(owned, asked)).toBe(false)
 })

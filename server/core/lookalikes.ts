@@ -28,6 +28,8 @@ const AFFIXES = [
   'cli',
 ] as const
 const LEAST = 5
+/** Of shorter words only what is left out, doubled or swapped counts. */
+const LEAST_SHORT = 4
 const LEAST_FOR_TWO = 12
 /** Where names are shorter, another first letter makes another word: `react` and `preact`. */
 const LEAST_FOR_FIRST = 8
@@ -87,16 +89,46 @@ function stemsOf({ flat, words }: Written): readonly string[] {
   return [...stems].filter(stem => stem.length >= LEAST)
 }
 
+const isPlural = (a: string, b: string): boolean => `${a}s` === b || `${b}s` === a
+
 const lettersOf = (flat: string): string => flat.replace(/\d/g, '#')
 
-/** Whether one name is the other with so few other letters that they are taken for one another. */
-function isNear(a: string, b: string): boolean {
+/**
+ * Whether short words are one another with two letters swapped, or one left out between the first and the last: `react`
+ * and `reat`. Another letter makes another word of them: `http` and `html`, `sqs` and `sns`.
+ */
+function isNearShort(a: string, b: string): boolean {
+  if (Math.min(a.length, b.length) < LEAST_SHORT || editDistance(a, b, 1) > 1) return false
+  if (a.length !== b.length) return a[0] === b[0] && a.at(-1) === b.at(-1)
+  return [...a].toSorted().join('') === [...b].toSorted().join('')
+}
+
+/** Whether a word, or a name without what separates its words, is the other one with few other letters. */
+function isNearText(a: string, b: string): boolean {
   const shorter = Math.min(a.length, b.length)
-  const most = shorter >= LEAST_FOR_TWO ? 2 : shorter >= LEAST ? 1 : 0
-  if (most === 0 || editDistance(a, b, most) > most) return false
-  // another number is another release: v1 and v2, sha256 and sha512
-  if (lettersOf(a) === lettersOf(b)) return false
+  if (shorter < LEAST) return isNearShort(a, b)
+  const most = shorter >= LEAST_FOR_TWO ? 2 : 1
+  if (editDistance(a, b, most) > most) return false
   return shorter >= LEAST_FOR_FIRST || a[0] === b[0] || (a[0] === b[1] && a[1] === b[0])
+}
+
+/** Words that differ, where as many words stand in both names. */
+const pairsOf = (a: Written, b: Written): readonly (readonly [string, string])[] =>
+  a.words.length === b.words.length
+    ? a.words.flatMap((word, at): (readonly [string, string])[] => {
+        const other = b.words[at] ?? ''
+        return word === other ? [] : [[word, other]]
+      })
+    : []
+
+/** One word of several, by itself: `ours-lib` and `ours-libs` are near, `boto-sqs` and `boto-rds` are not. */
+const isNearWord = (a: string, b: string): boolean => isPlural(a, b) || isNearText(a, b)
+
+/** Whether one name is the other with so few other letters that they are taken for one another. */
+function isNear(a: Written, b: Written): boolean {
+  // another number is another release: v1 and v2, sha256 and sha512
+  if (!isNearText(a.flat, b.flat) || lettersOf(a.flat) === lettersOf(b.flat)) return false
+  return a.words.length === 1 || pairsOf(a, b).every(([one, other]) => isNearWord(one, other))
 }
 
 interface Indexed extends Written {
@@ -137,19 +169,18 @@ function findOn(shelf: Shelf, name: Written, withStems: boolean): OwnedEntry | u
   for (let length = flat.length - 2; length <= flat.length + 2; length++)
     for (const one of shelf.byLength.get(length) ?? [])
       // a letter more, less or other changes two bits at most
-      if (bitsIn(one.mask ^ mask) <= 4 && isNear(flat, one.flat)) return one.entry
+      if (bitsIn(one.mask ^ mask) <= 4 && isNear(name, one)) return one.entry
   return undefined
 }
-
-const isPlural = (a: string, b: string): boolean => `${a}s` === b || `${b}s` === a
 
 /**
  * Finds names that look like names of the house: other separators (`ourlib`, `our_lib`), a scope as a word
  * (`ours-lib` for `@ours/lib`), letters that look alike (0 and o, 1, i and l, 5 and s, rn and m, vv and w), one letter
  * put in, left out, replaced or swapped (two from 12 letters on), the s of a plural, a word that squats put around
- * (`node-`, `-js`, `python-`). Names of less than four letters are never taken for others, and of less than five only
- * where they read the same; another first letter counts from eight letters on (`react` is no `preact`), and another
- * number never (`v1`, `v2`). The name without its scope is no look-alike: `lib` is not `@ours/lib`.
+ * (`node-`, `-js`, `python-`). In names of several words each word is looked at by itself. Names of less than four
+ * letters are never taken for others; one of four, and a word of four, only where it reads the same, two letters are
+ * swapped, or one between the first and the last is left out or put in (`react` and `reat`; not `http` and `html`). Another
+ * first letter counts from eight letters on (`react` is no `preact`), and another number never (`v1`, `v2`). The name without its scope is no look-alike: `lib` is not `@ours/lib`.
  * @param keyOf  how the format compares names
  * @returns what a name looks like; undefined for one of the house, and for others
  */

@@ -179,8 +179,9 @@ function findOn(shelf: Shelf, name: Written, withStems: boolean): OwnedEntry | u
  * put in, left out, replaced or swapped (two from 12 letters on), the s of a plural, a word that squats put around
  * (`node-`, `-js`, `python-`). In names of several words each word is looked at by itself. Names of less than four
  * letters are never taken for others; one of four, and a word of four, only where it reads the same, two letters are
- * swapped, or one between the first and the last is left out or put in (`react` and `reat`; not `http` and `html`). Another
- * first letter counts from eight letters on (`react` is no `preact`), and another number never (`v1`, `v2`). The name without its scope is no look-alike: `lib` is not `@ours/lib`.
+ * swapped, or one between the first and the last is left out or put in (`react` and `reat`; not `http` and `html`).
+ * Another first letter counts from eight letters on (`react` is no `preact`), and another number never (`v1`, `v2`).
+ * The name without its scope is no look-alike: `lib` is not `@ours/lib`.
  * @param keyOf  how the format compares names
  * @returns what a name looks like; undefined for one of the house, and for others
  */

@@ -32,6 +32,8 @@ export interface RegistryRules {
   readonly minAgeDays?: number
   /** `upstream` where it is absent. */
   readonly ageFrom?: AgeSource
+  /** Of a proxy: versions whose name looks like one of the house wait for a person. */
+  readonly holdLookalikes?: true
   /** Names that belong to the house, whether or not a version of them is here: `@ours/*`, `com.ours.*`, `ours-*`. */
   readonly reserved?: readonly string[]
   /** Of a Maven registry: the newest builds of a snapshot that are kept. */

@@ -10,6 +10,11 @@ export interface Held {
   readonly short: string
 }
 
+/** Which name of the house is not said: not everybody who reads this sees the registry that has it. */
+export const LOOKS_ALIKE = 'Its name looks like one that belongs to this house.'
+/** The same where a registry holds such versions. */
+export const WAITS_AS_LOOKALIKE = 'Its name looks like one that belongs to this house: somebody looks at it first.'
+
 const LONGEST = 120
 const MOST_IDS = 3
 const MOST_SAID = 300

@@ -65,6 +65,30 @@ export async function needForeign(
   if (isOwned(await ownersOf(deps, { format, name }))) fail('name_is_ours', { name })
 }
 
+/** What names look like. Made anew where names or patterns of the house changed. */
+export interface Lookalikes {
+  of(format: FormatId): Promise<(name: string) => OwnedEntry | undefined>
+}
+
+export function createKnownLookalikes(deps: OwnedDeps): Lookalikes {
+  const kept = new Map<FormatId, { readonly mark: string; readonly find: (name: string) => OwnedEntry | undefined }>()
+  return {
+    async of(format) {
+      const all = deps.repositories.registries().filter(one => one.format === format)
+      const [row] = await deps.db.repeat<{ n: number; last: Date | null }>(
+        'select count(*)::int as n, max(since) as last from registry_owned_name where codename = any($1::text[])',
+        [all.map(({ codename }) => codename)],
+      )
+      const mark = JSON.stringify([row, all.map(({ codename, registry }) => [codename, registry?.reserved])])
+      const known = kept.get(format)
+      if (known?.mark === mark) return known.find
+      const find = await lookalikesOf(deps, format)
+      kept.set(format, { mark, find })
+      return find
+    },
+  }
+}
+
 /**
  * What names look like, of those that belong to the registries that the caller hands in: their names, and what they
  * reserve.

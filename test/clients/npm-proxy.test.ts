@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
-import { defineRegistries, hostedRegistry } from '../support/defined-registries.ts'
+import { decideVersion, defineRegistries, hostedRegistry } from '../support/defined-registries.ts'
 import { createNpmHome, npmClient, OTHER_CLIENTS, type NpmHome } from '../support/npm-clients.ts'
 import { listNpm, type ListedName } from '../support/npm-upstream.ts'
 import { proxyRegistry, startRegistryUpstream, type RegistryUpstream } from '../support/registry-upstream.ts'
@@ -51,6 +51,8 @@ beforeAll(async () => {
   await defineRegistries(root, [
     hostedRegistry('ours', 'npm'),
     proxyRegistry('outside', 'npm', { url: upstream.url, minAgeDays: 7 }),
+    proxyRegistry('strict', 'npm', { url: upstream.url, holdLookalikes: true }),
+    { ...hostedRegistry('words', 'npm'), registry: { kind: 'hosted', reserved: ['house-forms'] } },
   ])
   daemon = await startDaemon({ root })
   token = await daemon.setupAdmin()
@@ -181,6 +183,36 @@ describe.skipIf(npm === '')('npm (needs npm)', () => {
     expect(ran.code).not.toBe(0)
     expect(ran.all).toMatch(/E404[\s\S]*internal-lib belongs to/)
     expect(upstream.asked()).toEqual([])
+  })
+
+  test('a name that looks like one of the house waits where its registry says so, and the person reads why', async () => {
+    list('house-form', { versions: [{ version: '1.0.0' }, { version: '1.1.0' }] })
+    list('lodash-like', { versions: [{ version: '1.0.0' }] })
+    const strict = await homeFor('strict')
+    const project = await strict.project(app())
+    const other = await strict.run(npm, ['install', 'lodash-like'], project)
+    expect(other.code, other.all).toBe(0)
+    const install = (what: string) => strict.run(npm, ['install', what], project)
+    const said = 'Its name looks like one that belongs to this house: somebody looks at it first.'
+    const pinned = await install('house-form@1.0.0')
+    expect([pinned.code === 0, pinned.all]).toEqual([false, expect.stringContaining(said)])
+    // asked for by its file it comes in, and waits
+    const file = `${daemon.url}/npm/strict/house-form/-/house-form-1.0.0.tgz`
+    const waits = await fetch(file)
+    expect([waits.status, await waits.text()]).toEqual([403, expect.stringContaining(said)])
+    const queue = await daemon.call('GET', '/security/review-queue?distribution=strict', { token })
+    expect(queue.text).toContain(said)
+    await decideVersion(daemon, { token, registry: 'strict', name: 'house-form', version: '1.0.0', action: 'approve' })
+    const ran = await install('house-form')
+    expect(ran.code, ran.all).toBe(0)
+    expect(await installed(project, 'house-form')).toBe('1.0.0')
+    const waiver = await daemon.call('PUT', '/registries/strict/packages/house-form/versions/1.1.0/waiver', {
+      token,
+      body: { reason: 'It is theirs.', expires_in_days: 1 },
+    })
+    expect(waiver.status, waiver.text).toBe(200)
+    const newest = await install('house-form@1.1.0')
+    expect(newest.code, newest.all).toBe(0)
   })
 
   test('audit answers from the data that are loaded here', async () => {

@@ -11,10 +11,10 @@ export interface RemoteKey {
 
 /**
  * Why clients do not get a version from the index; `blocked` and `review`: what the policy makes of its findings;
- * `license`: what it makes of the licence that the index says;
+ * `license`: what it makes of the licence that the index says; `lookalike`: its name looks like one of the house;
  * `unjudged`: it has just been listed, and no verdict is there yet.
  */
-export type Hidden = 'malicious' | 'blocked' | 'review' | 'license' | 'young' | 'unjudged'
+export type Hidden = 'malicious' | 'blocked' | 'review' | 'license' | 'lookalike' | 'young' | 'unjudged'
 
 /** What is known of a name. */
 export interface NameRow {

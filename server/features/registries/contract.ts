@@ -27,6 +27,8 @@ export interface RegistryView {
   /** Younger versions are hidden; 0: none. */
   readonly min_age_days: number
   readonly age_from: string
+  /** Versions whose name looks like one of the house wait for a person. */
+  readonly hold_lookalikes: boolean
   /** Of a group, in the order in which they are asked: those that the caller may see. */
   readonly members: readonly string[]
   /** Names that belong to the house, as patterns. */
@@ -95,6 +97,7 @@ const Rules = {
   ),
   min_age_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 3_650 })),
   age_from: Type.Optional(listed<string>(AGE_SOURCES)),
+  hold_lookalikes: Type.Optional(Type.Boolean()),
   members: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 80 }), { maxItems: 200 })),
   reserved: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 200 })),
   require_signature: Type.Optional(listed<string>(SIGNATURE_RULES)),
@@ -113,6 +116,7 @@ const VIEW = {
   upstream: Type.Union([Type.Object({ url: Text, user: TextOrNull, has_secret: Type.Boolean() }), Type.Null()]),
   min_age_days: Count,
   age_from: Text,
+  hold_lookalikes: Type.Boolean(),
   members: Type.Array(Text),
   reserved: Type.Array(Text),
   require_signature: Text,

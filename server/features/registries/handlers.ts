@@ -109,6 +109,7 @@ function viewOf(
     upstream: upstream === undefined ? null : { url: upstream.url, user: upstream.user ?? null, has_secret: hasSecret },
     min_age_days: one.registry?.minAgeDays ?? 0,
     age_from: one.registry?.ageFrom ?? 'upstream',
+    hold_lookalikes: one.registry?.holdLookalikes === true,
     members: (one.registry?.members ?? []).filter(member => maySee(viewer, member)),
     reserved: one.registry?.reserved ?? [],
     require_signature: one.registry?.requireSignature ?? 'none',

@@ -8,8 +8,8 @@ export interface HiddenVersion {
   readonly version: string
   readonly arch: string
   /**
-   * `malicious`; `blocked`, `review`: by the policy; `young`; `unjudged`: it was listed just now; `here`: its package
-   * waits here, or was refused.
+   * `malicious`; `blocked`, `review`, `license`: by the policy; `lookalike`: by its name; `young`; `unjudged`: it was
+   * listed just now; `here`: its package waits here, or was refused.
    */
   readonly because: string
   readonly said: string
@@ -122,7 +122,7 @@ export const proxies = contract({
     query: Type.Object({
       q: Search,
       because: Type.Optional(
-        listed<string>(['malicious', 'blocked', 'review', 'license', 'young', 'unjudged', 'here']),
+        listed<string>(['malicious', 'blocked', 'review', 'license', 'lookalike', 'young', 'unjudged', 'here']),
       ),
       ...Page,
     }),
@@ -134,7 +134,7 @@ export const proxies = contract({
   'GET /registries/{name}/asked': {
     summary: 'Lists the names that somebody asked for through a registry, and what its upstream said of them.',
     details:
-      '`outcome` is `answered`, `missing`, `failed`, `refused` or `reserved`: a reserved name belongs to the house and was not asked for outside; it is listed for those who see a registry that has it. `looks_like` names what belongs to a registry of the same format and could be meant: other separators, letters that look alike, a letter more, less or other, a scope as a word, a word such as `node-` around it. It is a mark and stops nothing.',
+      '`outcome` is `answered`, `missing`, `failed`, `refused` or `reserved`: a reserved name belongs to the house and was not asked for outside; it is listed for those who see a registry that has it. `looks_like` names what belongs to a registry of the same format and could be meant: other separators, letters that look alike, a letter more, less or other, a scope as a word, a word such as `node-` around it. It is a mark and stops nothing, unless the registry has the rule `hold_lookalikes`.',
     access: 'any',
     params: Name,
     query: Type.Object({

@@ -92,6 +92,7 @@ const OURS = {
     upstream: null,
     min_age_days: 0,
     age_from: 'upstream',
+    hold_lookalikes: false,
     members: [],
     reserved: [],
     hidden: 0,

@@ -17,6 +17,7 @@ const wordsOf = ({ label, registry }: Distribution): Readonly<Record<string, str
   'upstream.user': registry?.upstream?.user ?? '',
   'min_age_days': String(registry?.minAgeDays ?? ''),
   'age_from': registry?.ageFrom ?? '',
+  'hold_lookalikes': registry?.holdLookalikes === true ? 'true' : '',
   'members': listed(registry?.members ?? []),
   'reserved': listed(registry?.reserved ?? []),
   'require_signature': registry?.requireSignature ?? '',

@@ -11,6 +11,7 @@ export interface RulesWish {
   readonly upstream?: UpstreamWish | undefined
   readonly min_age_days?: number | undefined
   readonly age_from?: string | undefined
+  readonly hold_lookalikes?: boolean | undefined
   readonly members?: readonly string[] | undefined
   readonly reserved?: readonly string[] | undefined
   readonly require_signature?: string | undefined
@@ -59,6 +60,7 @@ const KINDS_OF: Readonly<Record<Exclude<keyof RulesWish, 'kind'>, readonly Regis
   upstream: ['proxy'],
   min_age_days: ['proxy'],
   age_from: ['proxy'],
+  hold_lookalikes: ['proxy'],
   members: ['group'],
   reserved: ['hosted', 'group'],
   require_signature: ['hosted', 'proxy'],
@@ -112,7 +114,7 @@ export function rulesOf(
   let rules = before
   let secret: SecretChange = { is: 'kept' }
   const { upstream, min_age_days: days, age_from: from, members, reserved, snapshots_kept: kept } = wish
-  const { require_signature: signature } = wish
+  const { require_signature: signature, hold_lookalikes: alike } = wish
   if (upstream !== undefined) {
     const read = readUpstream(upstream, before.upstream, deps)
     rules = withRule(rules, 'upstream', read.upstream)
@@ -122,6 +124,7 @@ export function rulesOf(
     refuse('upstream', 'a registry that reads through needs the address of the other one')
   if (days !== undefined) rules = withRule(rules, 'minAgeDays', days === 0 ? undefined : days)
   if (from !== undefined) rules = withRule(rules, 'ageFrom', from as AgeSource)
+  if (alike !== undefined) rules = withRule(rules, 'holdLookalikes', alike ? true : undefined)
   if (members !== undefined) rules = withRule(rules, 'members', readMembers(members, deps))
   if (kind === 'group' && rules.members === undefined) refuse('members', 'a group needs one at least')
   if (reserved !== undefined)

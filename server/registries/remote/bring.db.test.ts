@@ -9,6 +9,7 @@ import type { PackageRef } from '../../core/identity.ts'
 import type { Manifest } from '../../core/manifest.ts'
 import type { Distribution } from '../../core/repository.ts'
 import type { Wanted } from './bring.ts'
+import { visibleOf } from './remote.ts'
 
 let it: RemoteRegistry
 let made = 0
@@ -62,6 +63,55 @@ test('a name that looks like one of the house comes in with a warning that does 
     { step: 'provenance', outcome: 'warned', said },
   ])
   it.repositories.replace([it.registry()])
+})
+
+test('where the registry holds lookalikes such a version waits, whatever the policy becomes, until a person or a waiver lets it through', async () => {
+  name = 'ours-tool'
+  const house = { ...hostedRegistry('ours', 'npm'), registry: { kind: 'hosted', reserved: [`${name}s`] } as const }
+  it.repositories.replace([it.registry(), house])
+  const strict = it.registry({ holdLookalikes: true })
+  list()
+  await it.remote.find(strict, name)
+  const said = 'Its name looks like one that belongs to this house: somebody looks at it first.'
+  const rowNow = async () => (await it.remote.rows(strict, name))[0]
+  const before = await rowNow()
+  if (before === undefined) throw new Error('it is not listed')
+  expect([before.hidden, visibleOf(before, it.stock.clock.now())]).toEqual([
+    'lookalike',
+    { is: 'hidden', said, mayAsk: true },
+  ])
+  it.given.findings = () => [finding('CVE-1', 'high')]
+  const { state, review } = await bring({}, strict)
+  expect([state, review?.held_for]).toEqual(['pending_review', said])
+  it.given.findings = () => []
+  await it.stock.catalog.change(
+    {
+      kind: 'review',
+      ref: refOf(),
+      judge: manifest => ({
+        after: { ...manifest, state: 'published' },
+        fact: { action: 'APPROVE', result: 'SUCCESS', facts: { kind: 'package.tagged' } } as never,
+      }),
+    },
+    by.actor,
+  )
+  const here = await rowNow()
+  expect(here && visibleOf(here, it.stock.clock.now())).toEqual({ is: 'served' })
+  name = 'our-tools'
+  list()
+  expect((await it.remote.find(strict, name), await rowNow())?.hidden).toBe('lookalike')
+  await waive()
+  expect((await it.remote.find(strict, name), await rowNow())?.hidden).toBeNull()
+  const { state: let_, reports } = await bring({}, strict)
+  expect([let_, reports.some(one => one.said.includes('looks like one'))]).toEqual(['published', true])
+  // a name that the house gets later is heeded from then on, and one that it gives up is not
+  name = 'other-words'
+  list()
+  expect((await it.remote.find(strict, name), await rowNow())?.hidden).toBeNull()
+  it.repositories.replace([it.registry(), { ...house, registry: { kind: 'hosted', reserved: ['other-word'] } }])
+  expect((await it.remote.find(strict, name), await rowNow())?.hidden).toBe('lookalike')
+  it.repositories.replace([it.registry()])
+  expect((await it.remote.find(strict, name), await rowNow())?.hidden).toBeNull()
 })
 
 test('several who ask cause one download and one admission, and all get what came of it', async () => {

@@ -12,7 +12,8 @@ import { refuseUpstream } from '../../formats/upstream-files.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { passGate } from '../../pipeline/gate.ts'
 import { tellAdmitted } from '../admit.ts'
-import { lookalikesOf } from '../owned.ts'
+import { LOOKS_ALIKE, WAITS_AS_LOOKALIKE } from '../held.ts'
+import type { Lookalikes } from '../owned.ts'
 import type { RegistryDeps } from '../deps.ts'
 import type { RemoteFile } from '../../core/remote-file.ts'
 import { findWaiver, type StandingWaiver } from '../../catalog/queries/remote-versions.ts'
@@ -65,6 +66,7 @@ export type BringDeps = Pick<
 > & {
   readonly upstream: Upstream
   readonly flights: Flights
+  readonly lookalikes: Lookalikes
 }
 
 /** No engine was silent, and every file was opened: a policy that blocks says nothing of that. */
@@ -109,9 +111,6 @@ export function waived(manifest: Manifest, waiver: StandingWaiver, now: string):
 const namesBytes = (wanted: Wanted | WantedOtherwise): boolean =>
   !('files' in wanted) || wanted.files.every(({ digests }) => Object.keys(digests).length > 0)
 
-/** Which one is not said: not everybody who reads this sees the registry that has it. */
-const LOOKS_ALIKE = 'Its name looks like one that belongs to this house.'
-
 /** The version with a warning where its name may be meant to be taken for another: where it comes from is in doubt. */
 function warned(manifest: Manifest): Manifest {
   const reports = manifest.reports.map(report =>
@@ -123,7 +122,7 @@ function warned(manifest: Manifest): Manifest {
 }
 
 export function createBring(deps: BringDeps): Bring {
-  const { db, catalog, gate, settings, clock, log, upstream, flights } = deps
+  const { db, catalog, gate, settings, clock, log, upstream, flights, lookalikes } = deps
   const refusals = createRefusals(clock)
 
   async function fetchAll(
@@ -145,8 +144,8 @@ export function createBring(deps: BringDeps): Bring {
   }
 
   /** The catalogue's door for what came from an upstream. @throws upstream_refused */
-  async function enter(admit: Admit, actor: Actor, wanted: Wanted | WantedOtherwise) {
-    const lookalike = await lookalikesOf(deps, admit.manifest.ref.format)
+  async function enter(registry: Distribution, admit: Admit, actor: Actor, wanted: Wanted | WantedOtherwise) {
+    const lookalike = await lookalikes.of(admit.manifest.ref.format)
     const isAlike = lookalike(admit.manifest.ref.name) !== undefined
     const change = isAlike ? { ...admit, manifest: warned(admit.manifest) } : admit
     const { manifest } = change
@@ -157,12 +156,14 @@ export function createBring(deps: BringDeps): Bring {
     const why = isOther ? inside : complain?.(manifest)
     if (why !== undefined) refuseUpstream('files' in wanted ? wanted.files[0].filename : ref.name, 'malformed', why)
     const at = isoNow(clock)
-    const held = manifest.state === 'published' ? heldFor?.(manifest) : undefined
+    const waiver = await findWaiver(db, ref, clock.now())
+    const waits = isAlike && registry.registry?.holdLookalikes === true && waiver === undefined
+    const isOpen = manifest.state === 'published' || (waits && manifest.state === 'pending_review')
+    const held = isOpen ? (heldFor?.(manifest) ?? (waits ? WAITS_AS_LOOKALIKE : undefined)) : undefined
     if (held !== undefined) {
       const review = { ...manifest.review, held_at: at, held_for: held }
       return catalog.change({ ...change, manifest: { ...manifest, state: 'pending_review', review } }, actor)
     }
-    const waiver = await findWaiver(db, ref, clock.now())
     return catalog.change(waiver === undefined ? change : { ...change, manifest: waived(manifest, waiver, at) }, actor)
   }
 
@@ -181,7 +182,7 @@ export function createBring(deps: BringDeps): Bring {
         imported: { method: 'internet', group: randomUUID() },
       },
       signal,
-      (change, by) => enter(change, by, wanted),
+      (change, by) => enter(registry, change, by, wanted),
     )
     tellAdmitted(deps, changed)
     return changed.manifest

@@ -7,7 +7,8 @@ import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Matcher } from '../../scanners/matcher.ts'
 import type { Settings } from '../../settings/store.ts'
-import { printFindings } from '../held.ts'
+import { printFindings, WAITS_AS_LOOKALIKE } from '../held.ts'
+import type { Lookalikes } from '../owned.ts'
 import type { Flights } from './flights.ts'
 import {
   findName,
@@ -35,6 +36,7 @@ export interface JudgeDeps {
   readonly settings: Pick<Settings, 'now'>
   readonly clock: Clock
   readonly flights: Pick<Flights, 'join'>
+  readonly lookalikes: Lookalikes
 }
 
 const DAY_MS = 86_400_000
@@ -67,7 +69,7 @@ export function youth(
   return { said: `It is younger than ${days}: ${since}, let through from ${ripe.toISOString()} on.`, ripe_at: ripe }
 }
 
-export function createJudge({ db, matcher, settings, clock, flights }: JudgeDeps): Judge {
+export function createJudge({ db, matcher, settings, clock, flights, lookalikes }: JudgeDeps): Judge {
   async function findingsOf(registry: Distribution, name: string, rows: readonly RemoteRow[]) {
     const all: (readonly Finding[])[] = []
     const { coverage } = await matcher.coverage(registry)
@@ -89,12 +91,13 @@ export function createJudge({ db, matcher, settings, clock, flights }: JudgeDeps
       const { validation, cve_policy, script_policy, license_policy } = settings.now()
       const policy = policyOf({ cve_policy, validation, script_policy, license_policy })
       const isScanned = validation.grype_scan
+      const isAlike = rules.holdLookalikes === true && (await lookalikes.of(format))(name) !== undefined
       const { packages, waivers } = await readLocalMark(db, key, { format, now: clock.now() })
       const mark = hashOf([
         known.revision,
         isScanned ? [await matcher.generation(), policy] : 'not scanned',
         license_policy,
-        [rules.minAgeDays, rules.ageFrom],
+        [rules.minAgeDays, rules.ageFrom, ...(isAlike ? ['looks alike'] : [])],
         waivers.map(({ version }) => version),
       ])
       if (known.judged_for !== mark)
@@ -126,6 +129,7 @@ export function createJudge({ db, matcher, settings, clock, flights }: JudgeDeps
         )
         if (said !== undefined && (ofLicence === 'block' || ofLicence === 'review'))
           return { ...free, hidden: 'license', said }
+        if (isAlike) return { ...free, hidden: 'lookalike', said: WAITS_AS_LOOKALIKE }
         const young = youth(row, rules)
         return young === undefined ? free : { ...free, hidden: 'young', ...young }
       }

@@ -7,7 +7,7 @@ import { createBreaker } from '../../outbound/exchange/breaker.ts'
 import type { Exchange } from '../../outbound/exchange/exchange.ts'
 import type { RegistryDeps } from '../deps.ts'
 import { noteUnanswered } from '../../catalog/queries/remote-unanswered.ts'
-import { needForeign as needForeignName } from '../owned.ts'
+import { createKnownLookalikes, needForeign as needForeignName } from '../owned.ts'
 import { createBring, type Wanted, type WantedOtherwise } from './bring.ts'
 import { createFlights } from './flights.ts'
 import { createFreshness, type Freshness } from './freshness.ts'
@@ -72,8 +72,9 @@ export function createRemote(deps: RemoteDeps): Remote {
   const flights = createFlights()
   const freshness = createFreshness({ ...deps, flights })
   const names = createRemoteNames({ ...deps, upstream, freshness, reading: createIndexReading() })
-  const judge = createJudge({ ...deps, flights })
-  const bringing = createBring({ ...deps, upstream, flights })
+  const lookalikes = createKnownLookalikes(deps)
+  const judge = createJudge({ ...deps, flights, lookalikes })
+  const bringing = createBring({ ...deps, upstream, flights, lookalikes })
   const needForeign: Remote['needForeign'] = async ({ codename, format }, name) => {
     try {
       await needForeignName(deps, { format, name })
@@ -130,7 +131,7 @@ export function visibleOf({ hidden, said, ripe_at: ripe, state, held }: RemoteRo
   if (state === 'published') return { is: 'served' }
   if (held !== null) return { is: 'held', manifest: held }
   if (hidden === null || isRipe) return { is: 'served' }
-  return { is: 'hidden', said: said ?? '', mayAsk: hidden === 'review' }
+  return { is: 'hidden', said: said ?? '', mayAsk: hidden === 'review' || hidden === 'lookalike' }
 }
 
 /** The first moment at which another version comes of age; undefined where none does. */

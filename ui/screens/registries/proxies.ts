@@ -17,6 +17,7 @@ export const HIDDEN: Readonly<
   blocked: { ...STATES.rejected, word: phrase('blocked by the policy') },
   review: { ...STATES.pending_review, word: phrase('review wanted') },
   license: { ...STATES.pending_review, word: phrase('forbidden licence') },
+  lookalike: { ...STATES.pending_review, word: phrase('name looks like yours') },
   young: { ...STATES.pending_review, word: phrase('too young') },
   here: { ...STATES.pending_review, word: phrase('here and held') },
 }

@@ -41,7 +41,7 @@ export interface UploadRow {
  */
 export const EXPORT_LISTS = {
   'packages': of<Reply<'GET /packages/'>['items'][number]>()(
-    'name version arch distribution format kind status cve_status severity findings warned scanned filename size sha256 summary uploaded_by source created_at updated_at',
+    'name version arch distribution format kind status cve_status severity findings warned scanned mark.kind mark.reason filename size sha256 summary uploaded_by source created_at updated_at',
   ),
   'distributions': of<Reply<'GET /distributions/'>['distributions'][number]>()(
     'codename format label name full_name os badge color package_count component architectures components suite origin end_of_life retired builtin based_on scanner description initialized active publishable packages pending quarantined generation published_at client_line setup',

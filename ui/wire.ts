@@ -23,6 +23,7 @@ export type { ReviewItem } from '../server/review/queue.ts'
 export type { Vulnerability } from '../server/review/vulnerabilities.ts'
 export type { AuditFacts } from '../server/record/audit-facts.ts'
 export type { LiveEvent } from '../server/record/events.ts'
+export type { MarkKind, SaidMark } from '../server/core/mark.ts'
 export type { State } from '../server/core/manifest.ts'
 
 type PathParams<Key> = Key extends `${string}{${infer Name}}${infer Rest}` ? Name | PathParams<Rest> : never

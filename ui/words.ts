@@ -1,5 +1,5 @@
 import { phrase } from './show.ts'
-import type { LoginWay, State } from './wire.ts'
+import type { LoginWay, MarkKind, State } from './wire.ts'
 
 /** The words, icons and colours of the gate, said once for all screens. */
 export const STATES: Readonly<Record<State, { readonly word: string; readonly icon: string; readonly tone: string }>> =
@@ -10,6 +10,41 @@ export const STATES: Readonly<Record<State, { readonly word: string; readonly ic
     rejected: { word: 'Rejected', icon: 'rejected', tone: 'rejected' },
   }
 export const STATE_NAMES = Object.keys(STATES) as readonly State[]
+
+/** How a version is marked that people should leave: what it is called, what sets it, what clients make of it. */
+export const MARKS: Readonly<
+  Record<
+    MarkKind,
+    {
+      readonly word: string
+      readonly set: string
+      readonly takeBack: string
+      readonly with: string
+      readonly without: string
+      readonly isSet: (version: string) => string
+      readonly isBack: (version: string) => string
+    }
+  >
+> = {
+  yanked: {
+    word: phrase('yanked'),
+    set: 'Yank',
+    takeBack: 'Take the yank back',
+    with: 'pip passes it over from then on, and takes an older version. Only who asks for exactly this one gets it, with the reason as a warning.',
+    without: 'pip takes it again as any other version.',
+    isSet: version => `${version} is yanked`,
+    isBack: version => `${version} is yanked no longer`,
+  },
+  deprecated: {
+    word: phrase('deprecated'),
+    set: 'Deprecate',
+    takeBack: 'Take the deprecation back',
+    with: 'npm installs it as before, and prints the reason as a warning.',
+    without: 'npm installs it again without a warning.',
+    isSet: version => `${version} is deprecated`,
+    isBack: version => `${version} is deprecated no longer`,
+  },
+}
 
 /** The gate: the steps of the server, and the publication that follows. */
 export const STEPS = [

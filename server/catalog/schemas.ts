@@ -1,6 +1,7 @@
 import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox'
 import { SEVERITIES, SEVERITY_SOURCES } from '../core/findings.ts'
 import { PACKAGE_KINDS, STATES } from '../core/manifest.ts'
+import { MARK_KINDS, type SaidMark } from '../core/mark.ts'
 import { INSTALL_FACT_KINDS } from '../core/install-facts.ts'
 import { STEP_NAMES } from '../core/report.ts'
 import type { Page } from './page.ts'
@@ -133,6 +134,19 @@ export const ValidationSchema = Type.Object({
   ),
 })
 
+/** Whether people should leave a version that is served. */
+export const MarkSchema = OrNull(
+  Type.Unsafe<SaidMark>(
+    Type.Object(
+      { kind: Type.String({ enum: [...MARK_KINDS] }), reason: Text },
+      {
+        description:
+          '`yanked`: clients take it only by its exact number. `deprecated`: they warn when they install it.',
+      },
+    ),
+  ),
+)
+
 /** One row of a package list. */
 export const PackageItemSchema = Type.Unsafe<PackageItem>(
   Type.Object({
@@ -144,6 +158,7 @@ export const PackageItemSchema = Type.Unsafe<PackageItem>(
     findings: Type.Integer(),
     warned: Type.Boolean(),
     scanned: Type.Boolean(),
+    mark: MarkSchema,
     filename: OrNull(Text),
     size: Type.Integer(),
     sha256: Text,
@@ -165,6 +180,7 @@ export const PackageDetailSchema = Type.Unsafe<PackageDetail>(
     cve_status: CveStatus,
     severity: OrNull(Text),
     scanned: Type.Boolean(),
+    mark: MarkSchema,
     filename: Text,
     size: Type.Integer(),
     sha256: Text,

@@ -4,10 +4,11 @@ import { printAlternatives } from '../core/relation.ts'
 import { whatClientsSee, type Manifest, type PackageKind, type State } from '../core/manifest.ts'
 import { byKind, nameFact, type InstallFact, type InstallRecord } from '../core/install-facts.ts'
 import type { ContentsRecord, Report, StepName } from '../core/report.ts'
+import type { SaidMark } from '../core/mark.ts'
 import { wasScanned } from '../core/review.ts'
 import type { Finding, Severity } from '../core/findings.ts'
 import { sayRatedBy } from '../core/rated-by.ts'
-import type { IndexedManifest, PackageRow } from './queries/search.ts'
+import type { IndexedManifest, MarkedManifest, PackageRow } from './queries/search.ts'
 
 /**
  * The specification's two vocabularies for our one `State`: an upload and a list say `status`, a manifest says `status`
@@ -52,6 +53,8 @@ export interface PackageItem extends NamedVersion {
   readonly warned: boolean
   /** Whether a vulnerability engine answered for it. */
   readonly scanned: boolean
+  /** Whether people should leave it, in the word of its clients. */
+  readonly mark: SaidMark | null
   readonly filename: string | null
   readonly size: number
   readonly sha256: string
@@ -71,6 +74,7 @@ export function packageItem(row: PackageRow): PackageItem {
     findings: row.findings,
     warned: row.warned,
     scanned: row.scanned,
+    mark: row.mark,
     filename: row.filename,
     size: row.size,
     sha256: row.sha256,
@@ -202,7 +206,7 @@ export function findingView(finding: Finding) {
 }
 
 /** Everything known about one package, without file list and index facts. Never a path on disk. */
-export function packageDetail(manifest: IndexedManifest) {
+export function packageDetail(manifest: MarkedManifest) {
   const { about, files } = manifest
   const [{ path, blob, signed }] = files
   return {
@@ -211,6 +215,7 @@ export function packageDetail(manifest: IndexedManifest) {
     manifest_status: MANIFEST_STATUS[manifest.state],
     severity: manifest.worst ?? null,
     scanned: wasScanned(manifest),
+    mark: manifest.mark,
     filename: path,
     size: blob.size,
     sha256: blob.sha256,

@@ -8,6 +8,16 @@ export interface Mark {
   readonly yanked?: { readonly reason: string }
 }
 
+/** What clients call a version that they should leave: passed over unless it is pinned, or warned of when installed. */
+export const MARK_KINDS = ['yanked', 'deprecated'] as const
+export type MarkKind = (typeof MARK_KINDS)[number]
+
+/** The mark of a version, in the word of its clients. */
+export interface SaidMark {
+  readonly kind: MarkKind
+  readonly reason: string
+}
+
 /** Who brought a mark from another installation: `source:bundle-hub`. */
 export interface MarkBringer {
   readonly by: string

@@ -53,6 +53,7 @@ import { bundleWords } from './migrations/0057-bundle-words.ts'
 import { imageKeys } from './migrations/0058-image-keys.ts'
 import { remoteLicences } from './migrations/0060-remote-licences.ts'
 import { remoteUnanswered } from './migrations/0065-remote-unanswered.ts'
+import { packageMark } from './migrations/0061-package-mark.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -108,6 +109,7 @@ const MIGRATIONS: readonly Migration[] = [
   imageKeys,
   remoteLicences,
   remoteUnanswered,
+  packageMark,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

@@ -1,12 +1,12 @@
 import type { Distribution } from '../core/repository.ts'
 import type { FormatId, PackageIdentity, RelPath, Sha256 } from '../core/identity.ts'
 import type { Description, PackageKind } from '../core/manifest.ts'
-import type { Mark, MarkBringer } from '../core/mark.ts'
 import type { Offered, Provided, Reach, Relation } from '../core/relation.ts'
 import type { SpooledFile } from '../files/spool.ts'
 import type { Unpacked } from '../files/unpacked.ts'
 import type { Signer } from '../signing/signer.ts'
 import type { Fetches } from './fetches.ts'
+import type { Marking } from './marking.ts'
 import type { RegistryClient } from './registry-client.ts'
 import type { ClientSide, Site } from './site.ts'
 import type { Announcements, ClearSigned } from './announcements.ts'
@@ -75,13 +75,6 @@ export interface InstalledAs {
   readonly link?: string
   /** `cap_net_raw=ep` */
   readonly capabilities?: string
-}
-
-/** Why clients pass a version over, and who says it. */
-export interface Yank {
-  readonly reason: string
-  readonly by: string
-  readonly at: string
 }
 
 /** A file of a version that may hold signatures of another one. */
@@ -225,17 +218,8 @@ export interface Format<Facts = unknown> {
   readonly registryClient?: RegistryClient
   /** Which requests of its registries are downloads; set where the format has registries, and only there. */
   readonly fetches?: Fetches
-  /**
-   * Marks a version that is served as one that clients take only by its exact number, or takes the mark away: the new
-   * facts, the same ones where nothing changes. Absent where clients know no such mark.
-   */
-  yank?(facts: Facts, mark: Yank | undefined): Facts
-  /**
-   * The facts of a version with what another installation says of it. A mark that a person set here stays.
-   * @returns the same facts where nothing changes; undefined where a person here said something else. Absent where
-   * clients know no marks
-   */
-  carryMark?(facts: Facts, mark: Mark, from: MarkBringer): Facts | undefined
+  /** How a served version is marked as one that people should leave; absent where clients know no such mark. */
+  readonly marking?: Marking<Facts>
   /** Why clients of its registries could not use this tag, or undefined; absent where they take any. */
   complainTag?(tag: string): string | undefined
   /** A package to try the way with, the same bytes each time; absent where this build makes none. */

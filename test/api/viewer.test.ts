@@ -517,6 +517,12 @@ const WRITES: Readonly<Record<string, readonly Wish[]>> = {
   'DELETE /registries/{name}/packages/{package}/tags/{tag}': everywhere(one =>
     at(`/registries/${one}/packages/open/tags/latest`),
   ),
+  'PUT /registries/{name}/packages/{package}/versions/{version}/mark': everywhere(one =>
+    at(`/registries/${one}/packages/open/versions/1.0/mark`, { reason: 'It is broken.' }),
+  ),
+  'DELETE /registries/{name}/packages/{package}/versions/{version}/mark': everywhere(one =>
+    at(`/registries/${one}/packages/open/versions/1.0/mark`),
+  ),
   'PUT /registries/{name}/packages/{package}/versions/{version}/yank': everywhere(one =>
     at(`/registries/${one}/packages/open/versions/1.0/yank`, { reason: 'It is broken.' }),
   ),

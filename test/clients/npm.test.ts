@@ -160,6 +160,24 @@ describe.skipIf(npm === '')('npm (needs npm)', () => {
     expect(audit.text).toContain('Deprecated no longer.')
   })
 
+  test('a deprecation that the console sets is read at the installation, and the one of npm is in lists', async () => {
+    await publishOk(pkg('aged', '1.0.0'))
+    const project = await home.project(app())
+    const path = '/registries/ours/packages/aged/versions/1.0.0'
+    const ask = (method: string, to: string, body?: object) => daemon.call(method, to, { token, ...(body && { body }) })
+    const marks = async () => (await ask('GET', '/packages/?q=aged')).body as { items: { mark: unknown }[] }
+    expect((await ask('PUT', `${path}/mark`, { reason: 'Use "fresh" instead' })).status).toBe(204)
+    expect((await runNpm(project, 'install', 'aged')).all).toContain('Use "fresh" instead')
+    expect((await ask('DELETE', `${path}/mark`)).status).toBe(204)
+    expect((await packument('aged')).versions?.['1.0.0']).not.toHaveProperty('deprecated')
+    expect((await runNpm(project, 'deprecate', 'aged@1.0.0', 'Too old')).code).toBe(0)
+    expect(await marks()).toMatchObject({ items: [{ mark: { kind: 'deprecated', reason: 'Too old' } }] })
+    expect((await ask('DELETE', `${path}/mark`)).status).toBe(204)
+    expect(await marks()).toMatchObject({ items: [{ mark: null }] })
+    // clients of npm know no yanked versions
+    expect((await ask('PUT', `${path}/yank`, { reason: 'x' })).text).toContain('know no yanked versions')
+  })
+
   test('one version is unpublished, then all', async () => {
     await publishOk(pkg('gone', '1.0.0'))
     await publishOk(pkg('gone', '1.1.0'))

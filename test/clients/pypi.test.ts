@@ -187,6 +187,25 @@ describe.skipIf(noPip !== undefined)('Python clients (needs python3-venv)', () =
     expect((await ask('DELETE', path)).status).toBe(204)
     expect((await listed('regret')).map(({ yanked }) => yanked)).toEqual([false, false])
     expect((await ask('PUT', path.replace('1.1', '9'), { reason: 'x' })).status).toBe(404)
+    // the address that serves every format does the same
+    const mark = path.replace(/yank$/, 'mark')
+    expect((await ask('PUT', mark, { reason: '' })).status).toBe(422)
+    expect((await ask('PUT', mark, { reason: 'It is slow.' })).status).toBe(204)
+    expect((await listed('regret')).map(({ yanked }) => yanked)).toEqual([false, 'It is slow.'])
+    expect((await install('regret==1.1', '--force-reinstall')).out).toContain('It is slow.')
+    const said = { kind: 'yanked', reason: 'It is slow.' }
+    expect((await ask('GET', '/artifacts/regret?distribution=ours')).body).toMatchObject({
+      versions: [
+        { version: '1.1', mark: said },
+        { version: '1.0', mark: null },
+      ],
+    })
+    expect((await ask('GET', '/registries/ours/packages?q=regret')).body).toMatchObject({
+      packages: [{ newest: [{ version: '1.1', mark: said }, { mark: null }] }],
+    })
+    expect((await ask('GET', '/packages/?q=regret')).body).toMatchObject({ items: [{ mark: said }, { mark: null }] })
+    expect((await ask('DELETE', mark)).status).toBe(204)
+    expect((await ask('GET', '/packages/?q=regret')).body).toMatchObject({ items: [{ mark: null }, { mark: null }] })
     const lines = (await ask('GET', '/artifacts/audit/logs?package=regret')).text
     expect(lines).toContain('Yanked. It loses data.')
   })

@@ -28,6 +28,7 @@ const TYPES = {
   kind: 'text',
   source: 'text',
   source_version: 'text',
+  mark: 'jsonb',
   ...REVIEW_TYPES,
 } as const
 
@@ -63,6 +64,7 @@ export function rowOf(manifest: Manifest): Readonly<Record<keyof typeof TYPES, u
     kind: manifest.kind ?? 'binary',
     source: manifest.about.source,
     source_version: manifest.about.source_version,
+    mark: getFormat(format).marking?.read(facts) ?? null,
     ...reviewRow(manifest),
   }
 }

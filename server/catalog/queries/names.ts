@@ -1,6 +1,7 @@
+import type { SaidMark } from '../../core/mark.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
-import { SPEAKING, type ArtifactRow, type IndexedManifest, type SpeakingRow } from './search.ts'
+import { SPEAKING, type ArtifactRow, type IndexedManifest, type MarkedManifest, type SpeakingRow } from './search.ts'
 import { describedBy, params, seenBy, SERVED_FIRST, type AddParam } from './sql.ts'
 
 const NEWEST_FIRST = `p.sort_key desc, (p.state = 'published') desc, (p.kind = 'binary') desc, p.codename, p.arch, p.id`
@@ -21,14 +22,20 @@ function meant(viewer: Viewer, add: AddParam, { name, version, distribution, arc
   return all.join(' and ')
 }
 
+interface MarkedRow {
+  readonly manifest: IndexedManifest
+  readonly mark: SaidMark | null
+}
+const withMark = ({ manifest, mark }: MarkedRow): MarkedManifest => ({ ...manifest, mark })
+
 /** The package that speaks for what is meant: served before others, installed before its source, the newest. */
-export async function findLatest(db: Queryable, viewer: Viewer, of: NameFilter): Promise<IndexedManifest | undefined> {
+export async function findLatest(db: Queryable, viewer: Viewer, of: NameFilter): Promise<MarkedManifest | undefined> {
   const { values, add } = params()
-  const row = await db.first<{ manifest: IndexedManifest }>(
-    `select p.manifest from package p where ${meant(viewer, add, of)} order by ${SERVED_FIRST} limit 1`,
+  const row = await db.first<MarkedRow>(
+    `select p.manifest, p.mark from package p where ${meant(viewer, add, of)} order by ${SERVED_FIRST} limit 1`,
     values,
   )
-  return row?.manifest
+  return row && withMark(row)
 }
 
 /** What a name says of itself in each format, by those of its packages that are meant. */
@@ -45,14 +52,14 @@ export async function manifestsOf(
   db: Queryable,
   viewer: Viewer,
   { most, ...of }: NameFilter & { readonly most: number },
-): Promise<readonly IndexedManifest[]> {
+): Promise<readonly MarkedManifest[]> {
   const { values, add } = params(most)
-  const rows = await db.query<{ manifest: IndexedManifest }>(
+  const rows = await db.query<MarkedRow>(
     `
-    select p.manifest from package p where ${meant(viewer, add, of)} order by ${NEWEST_FIRST} limit $1`,
+    select p.manifest, p.mark from package p where ${meant(viewer, add, of)} order by ${NEWEST_FIRST} limit $1`,
     values,
   )
-  return rows.map(row => row.manifest)
+  return rows.map(withMark)
 }
 
 /** The packages that are meant, newest version first; at most `most`. */

@@ -1,5 +1,6 @@
 import type { Codename, FormatId } from '../../core/identity.ts'
 import type { State } from '../../core/manifest.ts'
+import type { SaidMark } from '../../core/mark.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { params, seenBy } from './sql.ts'
@@ -86,6 +87,8 @@ export interface ShortVersion {
   readonly size: number
   readonly uploaded_by: string
   readonly at: Date
+  /** Null where nobody says to leave it. */
+  readonly mark: SaidMark | null
 }
 
 /** The versions of these names, newest first, at most `most` of each. */
@@ -107,9 +110,9 @@ export function listShortVersions(
   const { values, add } = params(format, codename, [...names], version ?? null, most)
   return db.repeat<ShortVersion>(
     `
-    select name, version, arch, state, uploaded_by, created_at as at,
+    select name, version, arch, state, uploaded_by, created_at as at, mark,
       (select coalesce(sum(f.size), 0) from package_file f where f.package_id = p.id)::bigint as size
-    from (select id, name, version, arch, state, uploaded_by, created_at,
+    from (select id, name, version, arch, state, uploaded_by, created_at, mark,
             row_number() over (partition by name order by sort_key desc, version collate "C" desc, arch) as nth
           from package where format = $1 and codename = $2 and name = any($3) and ($4::text is null or version = $4)
             and ${seenBy(viewer, add, 'codename')}) p

@@ -1,6 +1,7 @@
 import type { FormatId } from '../../core/identity.ts'
 import type { Severity } from '../../core/findings.ts'
 import type { Manifest, PackageKind, State } from '../../core/manifest.ts'
+import type { SaidMark } from '../../core/mark.ts'
 import { seesAll, type Viewer } from '../../core/viewer.ts'
 import type { Queryable } from '../../db/db.ts'
 import { pageOf, type Page, type Paging } from '../page.ts'
@@ -29,13 +30,18 @@ export interface PackageRow {
   readonly created_at: Date
   readonly changed_at: Date
   readonly filename: string | null
+  /** Null where nobody says to leave it. */
+  readonly mark: SaidMark | null
 }
 
 /** A manifest as the index holds it: without the format's facts and the file list. */
 export type IndexedManifest = Omit<Manifest, 'facts' | 'paths'>
 
+/** The same with the mark that its facts have. */
+export type MarkedManifest = IndexedManifest & Pick<PackageRow, 'mark'>
+
 const COLUMNS = `p.format, p.codename, p.name, p.version, p.arch, p.kind, p.sha256, p.size, p.summary, p.state, p.worst, p.findings, p.warned, not p.unscanned as scanned,
-  p.uploaded_by, p.origin, p.created_at, p.changed_at, p.manifest->'files'->0->>'path' as filename`
+  p.uploaded_by, p.origin, p.created_at, p.changed_at, p.manifest->'files'->0->>'path' as filename, p.mark`
 
 /** The default order of packages in lists: newest version of each name first, by the format's own order. */
 const BY_NAME = 'p.name, p.sort_key desc, p.codename, p.arch, p.id'

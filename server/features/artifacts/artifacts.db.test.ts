@@ -32,6 +32,7 @@ describe('GET /packages/', () => {
         findings: 1,
         warned: false,
         scanned: false,
+        mark: null,
         filename: 'hello_1.0_amd64.deb',
         size: expect.any(Number),
         sha256: expect.stringMatching(/^[0-9a-f]{64}$/),

@@ -1,4 +1,5 @@
 import { findPrevious } from '../../catalog/queries/previous.ts'
+import type { IndexedManifest } from '../../catalog/queries/search.ts'
 import { findLatest, type NameFilter } from '../../catalog/queries/names.ts'
 import { factView, installView, type InstallView } from '../../catalog/view.ts'
 import { changesBetween, sayChanges, type CameAndWent, type InstallChanges } from '../../contents/changes.ts'
@@ -37,7 +38,7 @@ export async function readChanges(
 ): Promise<Changes> {
   const manifest = (await findLatest(db, viewer, filter)) ?? (await refuseMissing(db, viewer, filter))
   const before = manifest.kind === 'source' ? undefined : await findPrevious(db, viewer, manifest.ref)
-  const read = (one: typeof manifest) => (isKept(one.state) ? contents.of(one, signal) : contents.known(one))
+  const read = (one: IndexedManifest) => (isKept(one.state) ? contents.of(one, signal) : contents.known(one))
   const [now, old] = [await read(manifest), before && (await read(before))]
   const record = now?.install ?? manifest.reports.find(({ step }) => step === 'scripts')?.install
   const about = {

@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox'
+import { MarkSchema } from '../../catalog/schemas.ts'
 import { contract } from '../../core/contract.ts'
 import { listed } from '../../core/schemas.ts'
 import { AGE_SOURCES, REGISTRY_KINDS } from '../../core/registry.ts'
+import { MARK_KINDS, type MarkKind, type SaidMark } from '../../core/mark.ts'
 import { SIGNATURE_RULES } from '../../core/signature-words.ts'
 import type { Tag } from '../../core/tag.ts'
 import type { RegistrySetup } from '../../formats/registry-client.ts'
@@ -20,6 +22,8 @@ export interface RegistryView {
   readonly private: boolean
   /** A retired registry is served but takes no packages. */
   readonly retired: boolean
+  /** The word for versions that people should leave; null where its clients know none, or others say it. */
+  readonly mark: MarkKind | null
   /** REPO_FORMAT lets its packages in. */
   readonly active: boolean
   /** Of a registry that reads through: where; its secret is shown nowhere. */
@@ -62,6 +66,7 @@ export interface RegistryPackage {
     readonly bytes: number
     readonly uploaded_by: string
     readonly at: string
+    readonly mark: SaidMark | null
   }[]
   readonly tags: readonly { readonly tag: string; readonly version: string; readonly by: string; readonly at: string }[]
 }
@@ -112,6 +117,7 @@ const VIEW = {
   url: Text,
   private: Type.Boolean(),
   retired: Type.Boolean(),
+  mark: Type.Union([Type.String({ enum: [...MARK_KINDS] }), Type.Null()]),
   active: Type.Boolean(),
   upstream: Type.Union([Type.Object({ url: Text, user: TextOrNull, has_secret: Type.Boolean() }), Type.Null()]),
   min_age_days: Count,
@@ -173,7 +179,15 @@ const Packages = Type.Unsafe<{
         bytes: Count,
         changed_at: Text,
         newest: Type.Array(
-          Type.Object({ version: Text, arch: Text, status: Text, bytes: Count, uploaded_by: Text, at: Text }),
+          Type.Object({
+            version: Text,
+            arch: Text,
+            status: Text,
+            bytes: Count,
+            uploaded_by: Text,
+            at: Text,
+            mark: MarkSchema,
+          }),
         ),
         tags: Type.Array(TagSchema),
       }),
@@ -313,10 +327,33 @@ export const registries = contract({
     status: 204,
     fails: ['registry_not_found', 'tag_not_found', 'outside_distribution'],
   },
+  'PUT /registries/{name}/packages/{package}/versions/{version}/mark': {
+    summary:
+      'Marks a version as one that people should leave, in the word that its clients have: yanked or deprecated.',
+    details:
+      'Every file of the version is marked; nothing is deleted. `mark` of the registry is the word. PyPI: yanked, clients take it only by its exact number, and show the reason. npm: deprecated, clients warn with the reason.',
+    access: 'maintainer+',
+    scoped: 'distribution',
+    limit,
+    params: VERSION,
+    body: Type.Object({ reason: Type.String({ minLength: 1, maxLength: 500 }) }, { additionalProperties: false }),
+    reply: 'none',
+    status: 204,
+    fails: OF_VERSION_FAILS,
+  },
+  'DELETE /registries/{name}/packages/{package}/versions/{version}/mark': {
+    summary: 'Takes the mark of a version away.',
+    access: 'maintainer+',
+    scoped: 'distribution',
+    limit,
+    params: VERSION,
+    reply: 'none',
+    status: 204,
+    fails: OF_VERSION_FAILS,
+  },
   'PUT /registries/{name}/packages/{package}/versions/{version}/yank': {
     summary: 'Yanks a version: clients take it only by its exact number, and show the reason.',
-    details:
-      'Every file of the version is marked; nothing is deleted. For formats whose clients know such a mark: PyPI.',
+    details: 'The same as `/mark`, where the word of the clients is yanked: PyPI.',
     access: 'maintainer+',
     scoped: 'distribution',
     limit,

@@ -29,9 +29,9 @@ import { createAddressRule } from '../../outbound/addresses.ts'
 import { listSecrets, remove, save, type ChangeDeps } from './changes.ts'
 import type { RegistryView, registries } from './contract.ts'
 import { changedRegistry, newRegistry } from './definition.ts'
+import { setMark, type MarkWish } from './mark.ts'
 import { needRegistry } from './needed.ts'
 import { SECRET_DROPPED } from './notes.ts'
-import { setYank, type YankWish } from './yank.ts'
 
 export interface RegistryRouteDeps extends ChangeDeps {
   readonly formats: readonly Format[]
@@ -66,7 +66,7 @@ function wishOf(
     readonly who: Principal
     readonly raw: RawRequest
   },
-): YankWish {
+): MarkWish {
   const registry = needRegistry(repositories, viewer, params.name)
   needScope(who, registry.codename)
   needOwn(registry)
@@ -82,10 +82,12 @@ interface Counted {
   readonly viewer: Viewer
 }
 
+const isHosted = ({ registry }: Distribution): boolean => (registry?.kind ?? 'hosted') === 'hosted'
+
 /** The lines for each client; nothing is published into a proxy or a group. */
 function setupsOf(client: RegistryClient, one: Distribution, facts: RegistryFacts): readonly RegistrySetup[] {
   const all = client.setups(one, facts)
-  return (one.registry?.kind ?? 'hosted') === 'hosted' ? all : all.map(({ publish: _, ...rest }) => rest)
+  return isHosted(one) ? all : all.map(({ publish: _, ...rest }) => rest)
 }
 
 function viewOf(
@@ -105,6 +107,7 @@ function viewOf(
     url: address,
     private: needsToken,
     retired: one.state === 'retired',
+    mark: isHosted(one) ? (deps.formats.find(({ id }) => id === one.format)?.marking?.kind ?? null) : null,
     active: deps.activeFormats.has(one.format),
     upstream: upstream === undefined ? null : { url: upstream.url, user: upstream.user ?? null, has_secret: hasSecret },
     min_age_days: one.registry?.minAgeDays ?? 0,
@@ -271,8 +274,12 @@ export const registryHandlers: Handlers<typeof registries, RegistryRouteDeps> = 
       { name: who.name, ip: raw.clientIp },
     )
   },
+  'PUT /registries/{name}/packages/{package}/versions/{version}/mark': async (deps, input) =>
+    setMark(deps, wishOf(deps, input), input.body.reason),
+  'DELETE /registries/{name}/packages/{package}/versions/{version}/mark': async (deps, input) =>
+    setMark(deps, wishOf(deps, input), undefined),
   'PUT /registries/{name}/packages/{package}/versions/{version}/yank': async (deps, input) =>
-    setYank(deps, wishOf(deps, input), input.body.reason),
+    setMark(deps, { ...wishOf(deps, input), kind: 'yanked' }, input.body.reason),
   'DELETE /registries/{name}/packages/{package}/versions/{version}/yank': async (deps, input) =>
-    setYank(deps, wishOf(deps, input), undefined),
+    setMark(deps, { ...wishOf(deps, input), kind: 'yanked' }, undefined),
 }

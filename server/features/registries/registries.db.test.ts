@@ -88,6 +88,7 @@ const OURS = {
     url: 'https://repo.example/tiny/ours',
     private: false,
     retired: false,
+    mark: null,
     active: true,
     upstream: null,
     min_age_days: 0,

@@ -1,4 +1,5 @@
-import { isBrought, type Mark, type MarkBringer } from '../../core/mark.ts'
+import { isBrought } from '../../core/mark.ts'
+import type { Marking } from '../marking.ts'
 
 /** The facts about a version that a packument needs beside its blob. */
 export interface NpmFacts {
@@ -20,10 +21,19 @@ export interface NpmFacts {
   readonly wantedTags?: readonly string[]
 }
 
-/** See `Format.carryMark`. */
-export function carryMark(facts: NpmFacts, mark: Mark, { by }: MarkBringer): NpmFacts | undefined {
-  const { deprecated, deprecatedBy, ...plain } = facts
-  if (deprecated === mark.deprecated) return facts
-  if (deprecated !== undefined && !isBrought(deprecatedBy)) return undefined
-  return mark.deprecated === undefined ? plain : { ...plain, deprecated: mark.deprecated, deprecatedBy: by }
+/** Deprecated versions. Source: docs.npmjs.com, npm-deprecate */
+export const marking: Marking<NpmFacts> = {
+  kind: 'deprecated',
+  read: ({ deprecated }) => (deprecated === undefined ? undefined : { kind: 'deprecated', reason: deprecated }),
+  set(facts, mark) {
+    if (facts.deprecated === mark?.reason) return facts
+    const { deprecated: _, deprecatedBy: __, ...plain } = facts
+    return mark === undefined ? plain : { ...plain, deprecated: mark.reason }
+  },
+  carry(facts, mark, { by }) {
+    const { deprecated, deprecatedBy, ...plain } = facts
+    if (deprecated === mark.deprecated) return facts
+    if (deprecated !== undefined && !isBrought(deprecatedBy)) return undefined
+    return mark.deprecated === undefined ? plain : { ...plain, deprecated: mark.deprecated, deprecatedBy: by }
+  },
 }

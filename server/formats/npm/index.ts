@@ -2,7 +2,7 @@ import { relPath } from '../../core/identity.ts'
 import { compareSemver, semverKey } from '../../core/versions/semver.ts'
 import type { Format } from '../format.ts'
 import { npmClient } from './client.ts'
-import { carryMark, type NpmFacts } from './facts.ts'
+import { marking, type NpmFacts } from './facts.ts'
 import { npmFetches } from './fetches.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
@@ -39,7 +39,7 @@ export const npm: Format<NpmFacts> = {
   complain,
   complainNew,
   complainTag,
-  carryMark,
+  marking,
   registryClient: npmClient,
   fetches: npmFetches,
 }

@@ -2,8 +2,8 @@ import { spdxExpression } from '../../core/licences/judge.ts'
 import { identifierOrName, licencesNamed } from '../../core/licences/names.ts'
 import { malformed, quote } from '../../lib/limited.ts'
 import type { Description } from '../../core/manifest.ts'
-import { isBrought, type Mark, type MarkBringer } from '../../core/mark.ts'
-import type { Yank } from '../format.ts'
+import { isBrought } from '../../core/mark.ts'
+import type { Marking, MarkSet } from '../marking.ts'
 import { needValue, valueOf, type Headers } from './metadata.ts'
 import { complainName, complainVersion, normalName, normalVersion, type FileName } from './names.ts'
 import { dependsOf } from './requirement.ts'
@@ -30,7 +30,7 @@ export interface PypiFacts {
   /** Of the METADATA of a wheel, which is served beside it. */
   readonly metadata?: { readonly sha256: string; readonly size: number }
   /** Set by a person: clients take it only where they are told to by its exact version. Source: PEP 592 */
-  readonly yanked?: Yank
+  readonly yanked?: MarkSet
 }
 
 const MAX_ROWS = 1_000
@@ -148,16 +148,20 @@ export function describe(headers: Headers, facts: PypiFacts): Description {
   }
 }
 
-/** The facts of a version that is yanked, or no longer. Source: PEP 592 */
-export function yank(facts: PypiFacts, mark: Yank | undefined): PypiFacts {
+function set(facts: PypiFacts, mark: MarkSet | undefined): PypiFacts {
   if (facts.yanked?.reason === mark?.reason) return facts
   const { yanked: _, ...plain } = facts
   return mark === undefined ? plain : { ...plain, yanked: mark }
 }
 
-/** See `Format.carryMark`. */
-export function carryMark(facts: PypiFacts, { yanked }: Mark, { by, at }: MarkBringer): PypiFacts | undefined {
-  if (facts.yanked?.reason === yanked?.reason) return facts
-  if (facts.yanked !== undefined && !isBrought(facts.yanked.by)) return undefined
-  return yank(facts, yanked && { reason: yanked.reason, by, at })
+/** Yanked versions. Source: PEP 592 */
+export const marking: Marking<PypiFacts> = {
+  kind: 'yanked',
+  read: ({ yanked }) => yanked && { kind: 'yanked', reason: yanked.reason },
+  set,
+  carry(facts, { yanked }, { by, at }) {
+    if (facts.yanked?.reason === yanked?.reason) return facts
+    if (facts.yanked !== undefined && !isBrought(facts.yanked.by)) return undefined
+    return set(facts, yanked && { reason: yanked.reason, by, at })
+  },
 }

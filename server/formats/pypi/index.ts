@@ -3,7 +3,7 @@ import { printPurl } from '../../core/purl.ts'
 import { comparePep440, isPrePep440, pep440Key } from '../../core/versions/pep440.ts'
 import type { Format } from '../format.ts'
 import { pypiClient } from './client.ts'
-import { carryMark, yank, type PypiFacts } from './facts.ts'
+import { marking, type PypiFacts } from './facts.ts'
 import { pypiFetches } from './fetches.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
@@ -37,8 +37,7 @@ export const pypi: Format<PypiFacts> = {
   installCommand: ({ name, version }) => `pip install ${name}==${version}`,
   registryClient: pypiClient,
   fetches: pypiFetches,
-  yank,
-  carryMark,
+  marking,
   complain({ name, version, arch }) {
     const why = complainName(name) ?? complainVersion(version)
     if (why !== undefined) return why

@@ -63,7 +63,7 @@ export function createIntake(deps: RegistryDeps): RegistryIntake {
     }
     const { manifest } = change
     const from = { by: carried.from, at: manifest.at }
-    const facts = getFormat(manifest.ref.format).carryMark?.(manifest.facts, carried.mark, from) ?? manifest.facts
+    const facts = getFormat(manifest.ref.format).marking?.carry(manifest.facts, carried.mark, from) ?? manifest.facts
     return catalog.change({ ...change, manifest: { ...manifest, facts } }, actor)
   }
 
@@ -131,21 +131,20 @@ export function createIntake(deps: RegistryDeps): RegistryIntake {
     },
     async setMark({ registry, ref, mark, from }, actor) {
       const { codename, name, version, arch } = ref
-      const { markFacts, markKind } = rulesOf(ref.format)
+      const { markFacts } = rulesOf(ref.format)
       if (isProxy(registry)) {
         const facts = markFacts(mark)
         return (await setCarriedFacts(db, { codename, name, version, arch }, facts, changedNow())) ? DONE : ALREADY
       }
-      const carry = getFormat(ref.format).carryMark
-      if (carry === undefined || markKind === undefined)
-        return { outcome: 'refused', why: 'Clients of this format know no such mark.' }
+      const { marking } = getFormat(ref.format)
+      if (marking === undefined) return { outcome: 'refused', why: 'Clients of this format know no such mark.' }
       let fate = ALREADY
       await catalog.change(
         {
           kind: 'review',
           ref,
           judge: (before, now) => {
-            const facts = carry(before.facts, mark, from)
+            const facts = marking.carry(before.facts, mark, from)
             if (facts === undefined) {
               fate = { outcome: 'stays', why: 'Somebody here said something else of it, which stays.' }
               return undefined
@@ -158,10 +157,7 @@ export function createIntake(deps: RegistryDeps): RegistryIntake {
               fact: {
                 action: 'TAG',
                 result: 'SUCCESS',
-                facts: {
-                  kind: markKind,
-                  ...(reason === undefined ? {} : { reason }),
-                },
+                facts: { kind: `package.${marking.kind}`, ...(reason === undefined ? {} : { reason }) },
               },
             }
           },

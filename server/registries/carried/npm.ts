@@ -33,7 +33,6 @@ export const carriedNpm: CarriedRules = {
     })
   },
   markFacts,
-  markKind: 'package.deprecated',
   tags: {
     areCatalogued: false,
     async wait({ catalog }, { ref, tag }, actor) {

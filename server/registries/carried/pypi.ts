@@ -36,5 +36,4 @@ export const carriedPypi: CarriedRules = {
     })
   },
   markFacts,
-  markKind: 'package.yanked',
 }

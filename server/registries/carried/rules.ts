@@ -48,8 +48,6 @@ export interface CarriedRules {
   markFacts(mark: Mark): Readonly<Record<string, unknown>>
   /** Present where versions have tags. */
   readonly tags?: CarriedTags
-  /** The audit line of a mark; absent where clients know none. */
-  readonly markKind?: 'package.deprecated' | 'package.yanked'
   /** What to do once it is in a hosted registry; absent: nothing. */
   after?(deps: Pick<RegistryDeps, 'db' | 'catalog'>, ref: PackageRef, carried: CarriedVersion): Promise<void>
 }

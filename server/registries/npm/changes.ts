@@ -1,6 +1,6 @@
 import { fail, isRefusal } from '../../core/errors.ts'
 import { isServed } from '../../core/manifest.ts'
-import type { NpmFacts } from '../../formats/npm/facts.ts'
+import { marking, type NpmFacts } from '../../formats/npm/facts.ts'
 import { plainText } from '../../formats/npm/package-json.ts'
 import { complainTag } from '../../formats/npm/tag.ts'
 import { actorOf } from '../admit.ts'
@@ -43,13 +43,9 @@ export async function deprecate(
         kind: 'review',
         ref: refOf(request, name, version),
         judge: (before, now) => {
-          const { deprecated: _, deprecatedBy: __, ...facts } = before.facts as NpmFacts
+          const mark = after === undefined ? undefined : { reason: after, by: actorOf(request.caller).name, at: now }
           return {
-            after: {
-              ...before,
-              facts: { ...facts, ...(after === undefined ? {} : { deprecated: after }) },
-              changed_at: now,
-            },
+            after: { ...before, facts: marking.set(before.facts as NpmFacts, mark), changed_at: now },
             fact: {
               action: 'TAG',
               result: 'SUCCESS',

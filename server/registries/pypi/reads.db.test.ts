@@ -7,7 +7,7 @@ import type { Distribution } from '../../core/repository.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { createKeptDocuments } from '../kept-documents.ts'
-import { setYank } from '../../features/registries/yank.ts'
+import { setMark } from '../../features/registries/mark.ts'
 import type { ProtocolDeps } from '../protocol-deps.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { pypi } from '../../formats/pypi/index.ts'
@@ -129,7 +129,7 @@ test('a page says at once that a version is yanked, and that it no longer is', a
     return files.find(({ filename }) => filename === 'App-1.3-py3-none-any.whl')?.yanked
   }
   const set = (reason: string | undefined) =>
-    setYank(
+    setMark(
       { db: stock.db, catalog: stock.catalog, formats: [pypi] },
       { registry, name: 'app', version: '1.3', who: { name: 'ada' }, ip: '192.0.2.1', viewer: ALL_SEEING },
       reason,

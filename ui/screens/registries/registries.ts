@@ -66,9 +66,14 @@ export interface Named extends OfName {
   readonly speaker: OfName['newest'][number] | undefined
 }
 
-/** What clients get comes first: the version that `latest` names, else the newest that is served, else the newest. */
+/**
+ * What clients get comes first: the version that `latest` names, else the newest that is served and not yanked, else
+ * the newest.
+ */
 export function withSpeaker(one: OfName): Named {
-  const served = one.newest.filter(({ status }) => status === 'published')
+  const published = one.newest.filter(({ status }) => status === 'published')
+  const taken = published.filter(({ mark }) => mark?.kind !== 'yanked')
+  const served = taken.length > 0 ? taken : published
   const latest = one.tags.find(({ tag }) => tag === 'latest')?.version
   return { ...one, speaker: served.find(({ version }) => version === latest) ?? served[0] ?? one.newest[0] }
 }

@@ -47,10 +47,10 @@ export const EXPORT_LISTS = {
     'codename format label name full_name os badge color package_count component architectures components suite origin end_of_life retired builtin based_on scanner description initialized active publishable packages pending quarantined generation published_at client_line setup',
   ),
   'registries': of<Reply<'GET /registries/'>['registries'][number]>()(
-    'name format kind label path url private retired active snapshots_kept packages versions held bytes',
+    'name format kind label path url private retired active snapshots_kept packages versions held files bytes',
   ),
   'registry-packages': of<Reply<'GET /registries/{name}/packages'>['packages'][number]>()(
-    'name versions published held bytes changed_at newest tags',
+    'name versions published held files bytes changed_at newest tags',
   ),
   'hidden-versions': of<Reply<'GET /registries/{name}/hidden'>['hidden'][number]>()(
     'package version arch because said published_at seen_at ripe_at status waiver.reason waiver.by waiver.expires_at',

@@ -18,13 +18,20 @@ export interface NamesFilter {
 /** One name, with how many of its versions are in which state. */
 export interface NameRow {
   readonly name: string
+  /** One of several files, as for each platform, is one. */
   readonly versions: number
+  /** Versions of which clients get something, and those of which something is held: one may be both. */
   readonly published: number
   readonly held: number
+  /** Of all versions: archives, and what lies beside them. */
+  readonly files: number
   /** Of all files of all versions, in bytes; a file that two versions share counts for each. */
   readonly size: number
   readonly changed_at: Date
 }
+
+/** What the files of a package `p` come to. */
+const FILES_OF = `select count(*) as files, coalesce(sum(size), 0) as size from package_file where package_id = p.id`
 
 const ONLY = `($3::text[] is null or state = any($3)) and ($4::text is null or strpos(lower(name), lower($4)) > 0)`
 
@@ -44,11 +51,11 @@ export function listNamesOf(
   const { values, add } = params(format, codename, states ?? null, q ?? null, after, most, skip)
   return db.repeat<NameRow>(
     `
-    select p.name, count(*)::int as versions, (count(*) filter (where p.state = 'published'))::int as published,
-      (count(*) filter (where p.state <> 'published'))::int as held,
-      sum((select coalesce(sum(f.size), 0) from package_file f where f.package_id = p.id))::bigint as size,
-      max(p.changed_at) as changed_at
-    from package p join (
+    select p.name, count(distinct p.version)::int as versions,
+      (count(distinct p.version) filter (where p.state = 'published'))::int as published,
+      (count(distinct p.version) filter (where p.state <> 'published'))::int as held,
+      sum(f.files)::int as files, sum(f.size)::bigint as size, max(p.changed_at) as changed_at
+    from package p cross join lateral (${FILES_OF}) f join (
       select distinct name from package where format = $1 and codename = $2 and name > $5 and ${ONLY}
         and ${seenBy(viewer, add, 'codename')} order by name limit $6 offset $7) as named on named.name = p.name
     where p.format = $1 and p.codename = $2 and ${seenBy(viewer, add, 'p.codename')}
@@ -136,12 +143,13 @@ export async function countNamesOf(
   return row?.n ?? 0
 }
 
-/** Each registry's names, versions and bytes, for those that have any. */
+/** Each registry's names, versions, files and bytes, for those that have any. */
 export interface RegistrySums {
   readonly codename: string
   readonly names: number
   readonly versions: number
   readonly held: number
+  readonly files: number
   readonly size: number
 }
 
@@ -149,10 +157,11 @@ export function sumRegistries(db: Queryable, viewer: Viewer, codenames: readonly
   const { values, add } = params([...codenames])
   return db.query<RegistrySums>(
     `
-    select codename, count(distinct name)::int as names, count(*)::int as versions,
-      (count(*) filter (where state <> 'published'))::int as held,
-      sum((select coalesce(sum(f.size), 0) from package_file f where f.package_id = p.id))::bigint as size
-    from package p where codename = any($1) and ${seenBy(viewer, add, 'codename')} group by codename`,
+    select codename, count(distinct name)::int as names, count(distinct (name, version))::int as versions,
+      (count(distinct (name, version)) filter (where state <> 'published'))::int as held,
+      sum(f.files)::int as files, sum(f.size)::bigint as size
+    from package p cross join lateral (${FILES_OF}) f
+    where codename = any($1) and ${seenBy(viewer, add, 'codename')} group by codename`,
     values,
   )
 }

@@ -139,6 +139,7 @@ async function readReceiptAt(
     facts: { kind: 'bundle.receipt_read', receipt: receipt.name, site: site.name, number: receipt.number },
   })
   const missing = missingIn(receipt, site.last_number)
+  const many = receipt.packages.length === 1 ? '1 package' : `${receipt.packages.length} packages`
   const held = receipt.packages.filter(({ state }) => state !== 'published').length
   return {
     site: site.name,
@@ -150,8 +151,8 @@ async function readReceiptAt(
     missing,
     message:
       missing.length === 0
-        ? `${site.label} has ${receipt.packages.length} packages. Every bundle up to ${receipt.number} came.`
-        : `${site.label} has ${receipt.packages.length} packages. Not come: ${missing.join(', ')}; the next bundle holds what is missing.`,
+        ? `${site.label} has ${many}. Every bundle up to ${receipt.number} came.`
+        : `${site.label} has ${many}. Not come: ${missing.join(', ')}; the next bundle holds what is missing.`,
   }
 }
 

@@ -44,9 +44,11 @@ export interface RegistryView {
   /** Of a Maven registry: how many builds of a snapshot are kept; null: the newest ten. */
   readonly snapshots_kept: number | null
   readonly packages: number
+  /** One of several files is one. */
   readonly versions: number
-  /** Versions that clients do not get. */
+  /** Versions of which clients do not get something. */
   readonly held: number
+  readonly files: number
   readonly bytes: number
 }
 
@@ -54,8 +56,11 @@ export interface RegistryView {
 export interface RegistryPackage {
   readonly name: string
   readonly versions: number
+  /** Versions of which clients get something, and those of which something is held: one may be both. */
   readonly published: number
   readonly held: number
+  /** Of all versions: archives, and what lies beside them. */
+  readonly files: number
   readonly bytes: number
   readonly changed_at: string
   /** Newest first, 100 at most; a format with a file for each platform has a row for each. */
@@ -131,6 +136,7 @@ const VIEW = {
   packages: Count,
   versions: Count,
   held: Count,
+  files: Count,
   bytes: Count,
 }
 const View = Type.Unsafe<RegistryView>(Type.Object(VIEW))
@@ -176,6 +182,7 @@ const Packages = Type.Unsafe<{
         versions: Count,
         published: Count,
         held: Count,
+        files: Count,
         bytes: Count,
         changed_at: Text,
         newest: Type.Array(

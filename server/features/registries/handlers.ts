@@ -121,6 +121,7 @@ function viewOf(
     packages: sums?.names ?? 0,
     versions: sums?.versions ?? 0,
     held: sums?.held ?? 0,
+    files: sums?.files ?? 0,
     bytes: sums?.size ?? 0,
   }
 }

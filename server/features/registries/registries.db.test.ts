@@ -81,7 +81,7 @@ const make = (name: string, more: Record<string, unknown> = {}): Promise<unknown
 const put = (more: Parameters<Stock['put']>[0] = {}) => stock.put({ codename: 'ours', arch: 'any', ...more })
 
 const TABLES = ['registry_upload', 'registry_waiting_tag', 'maven_arrived', 'maven_said', 'registry_blob']
-const EMPTY = { packages: 0, versions: 0, held: 0, bytes: 0 }
+const EMPTY = { packages: 0, versions: 0, held: 0, files: 0, bytes: 0 }
 const OURS = {
   ...{ name: 'ours', format: 'deb', kind: 'hosted', label: 'ours', path: '/tiny/ours/' },
   ...{
@@ -264,7 +264,7 @@ describe('what it holds', () => {
       ...{ name: 'ours', total: 2, page: 1, per_page: 50 },
       packages: [
         {
-          ...{ name: '@s/n', versions: 4, published: 3, held: 1 },
+          ...{ name: '@s/n', versions: 4, published: 3, held: 1, files: 5 },
           newest: [
             { version: '2.0', arch: 'any', status: 'pending_review', bytes: 5 },
             { version: '1.10', status: 'published' },
@@ -280,6 +280,20 @@ describe('what it holds', () => {
     expect(await page({ q: 'S/N' })).toMatchObject({ total: 1, packages: [{ name: '@s/n' }] })
     expect(await call('GET /registries/{name}', { params: { name: 'ours' } })).toMatchObject({
       ...{ packages: 2, versions: 5, held: 1 },
+    })
+  })
+
+  test('a version of several files is one, also where one of them is held', async () => {
+    await put({ name: 'wheels', version: '1.0', arch: 'amd64', bytes: 'w1' })
+    await put({ name: 'wheels', version: '1.0', arch: 'arm64', bytes: 'w2', state: 'pending_review' })
+    await put({ name: 'wheels', version: '1.0', arch: 'any', bytes: 'w3', others: { 'w.sig': '45' } })
+    await put({ name: 'wheels', version: '0.9', bytes: 'w4' })
+    const params = { name: 'ours' }
+    expect(await call('GET /registries/{name}/packages', { params, query: { q: 'wheels' } })).toMatchObject({
+      packages: [{ name: 'wheels', versions: 2, published: 2, held: 1, files: 5, bytes: 10 }],
+    })
+    expect(await call('GET /registries/{name}', { params })).toMatchObject({
+      ...{ packages: 3, versions: 7, held: 2, files: 11 },
     })
   })
 

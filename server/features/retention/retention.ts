@@ -82,8 +82,12 @@ export async function clean(
       const unless = (tx: Tx): Promise<boolean> => isKept(tx, ALL_SEEING, { ...ref, keep })
       const done =
         wish.dryRun ||
-        (await catalog.change({ kind: 'delete', ref, why: `Retention keeps ${keep} versions.`, unless }, actor))
-          .outcome === 'deleted'
+        (
+          await catalog.change(
+            { kind: 'delete', ref, why: `Retention keeps ${keep === 1 ? '1 version' : `${keep} versions`}.`, unless },
+            actor,
+          )
+        ).outcome === 'deleted'
       if (!done) continue
       removed.push(one)
       await wish.removed?.(one)
@@ -91,7 +95,8 @@ export async function clean(
       if (!isRefusal(error, 'version_not_found')) throw error // deleted by somebody meanwhile
     }
   }
-  const said = wish.dryRun ? 'would go' : 'were removed'
+  const many = removed.length === 1 ? '1 package' : `${removed.length} packages`
+  const said = wish.dryRun ? 'would go' : removed.length === 1 ? 'was removed' : 'were removed'
   return {
     codename,
     keep,
@@ -99,6 +104,6 @@ export async function clean(
     removed,
     pinned: surplus.filter(({ pinned }) => pinned).map(({ one }) => one),
     bytes: removed.reduce((sum, { size }) => sum + size, 0),
-    message: `${removed.length} packages ${said}; each name keeps its newest ${keep}.`,
+    message: `${many} ${said}; each name keeps its newest ${keep}.`,
   }
 }

@@ -44,7 +44,7 @@ describe('what a manifest is', () => {
     const { identity, about, facts, paths } = await inspect(image)
     expect(identity).toEqual({ format: 'oci', name: 'app/web', version: image.digest, arch: 'linux/arm64' })
     expect(oci.complain(identity)).toBeUndefined()
-    expect(about).toMatchObject({ source: 'app/web', summary: 'Container image of 1 layers, linux/arm64' })
+    expect(about).toMatchObject({ source: 'app/web', summary: 'Container image of 1 layer, linux/arm64' })
     expect(facts).toMatchObject({
       kind: 'image',
       media_type: image.mediaType,

@@ -60,9 +60,9 @@ function describe(
 ): Description {
   const note = (key: string): string | undefined => notes[`org.opencontainers.image.${key}`]
   const what = {
-    image: `Container image of ${layers.length} layers`,
+    image: `Container image of ${layers.length === 1 ? '1 layer' : `${layers.length} layers`}`,
     artifact: 'Artifact',
-    index: `Index of ${manifests.length} manifests`,
+    index: `Index of ${manifests.length === 1 ? '1 manifest' : `${manifests.length} manifests`}`,
   }[kind]
   const [homepage, maintainer, license] = [note('url') ?? note('source'), note('authors'), note('licenses') ?? licenses]
   return {

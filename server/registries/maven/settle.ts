@@ -71,7 +71,7 @@ export async function thinSnapshots(
       {
         kind: 'delete',
         ref,
-        why: `The registry keeps ${keep} builds of a snapshot.`,
+        why: `The registry keeps ${keep === 1 ? '1 build' : `${keep} builds`} of a snapshot.`,
         unless: tx => isPinned(tx, ref),
       },
       { name: 'retention' },

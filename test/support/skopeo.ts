@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256, type BuiltImage } from './oci-images.ts'
@@ -5,11 +6,16 @@ import { lacking, run } from './tools.ts'
 
 export const noSkopeo = lacking('skopeo').length > 0
 
-/** The image as a folder that clients read. Source: OCI image specification 1.1, "Image Layout". */
-async function layoutOf(work: string, { manifest, config, layers, digest, mediaType }: BuiltImage): Promise<string> {
-  const folder = await mkdtemp(join(work, 'layout-'))
+/**
+ * The image as a folder that clients read. Source: OCI image specification 1.1, "Image Layout".
+ * @param within  the images of an index
+ */
+export async function layoutOf(work: string, image: BuiltImage, within: readonly BuiltImage[] = []): Promise<string> {
+  const { manifest, digest, mediaType } = image
+  // podman makes the name of an image of it, which has no capital letters
+  const folder = join(work, `layout-${randomUUID()}`)
   await mkdir(join(folder, 'blobs/sha256'), { recursive: true })
-  for (const blob of [manifest, config, ...layers])
+  for (const blob of [image, ...within].flatMap(({ manifest, config, layers }) => [manifest, config, ...layers]))
     await writeFile(join(folder, 'blobs/sha256', sha256(blob).slice('sha256:'.length)), blob)
   await writeFile(join(folder, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}')
   const descriptor = { mediaType, digest, size: manifest.length }

@@ -14,6 +14,10 @@ export const MAVEN_ERRORS = {
     409,
     '{name} {version} is here already and never replaced: deploy a new version. {file} would change it.',
   ],
+  maven_late: [
+    409,
+    '{file} came after the list of versions of {name} {version}, which ended its deploy: deploy a new version. maven-deploy-plugin before 3.0 sends attached files so: use 3.0 or later.',
+  ],
   maven_under_way: [
     409,
     '{who} is deploying {name} {version}, with other bytes for {file}. Deploy again in {retry_after} s, or another version.',

@@ -65,7 +65,13 @@ describe('a release', () => {
     const other = await deploy('fixed', '1.0', { ...files, '.jar': buildLibrary({ 'evil.txt': 'x' }) })
     expect(short(other)).toMatch(/^409 org.example:fixed 1.0 is here already and never replaced: deploy a new version/)
     const late = await maven.put('org/example/fixed/1.0/fixed-1.0-evil.jar', 'x')
-    expect(late.status).toBe(409)
+    expect(short(late)).toMatch(/^409 fixed-1.0-evil.jar came after the list of versions of org.example:fixed 1.0/)
+    expect(late.headers.get('content-type')).toBe('application/problem+json')
+    expect(JSON.parse(late.text)).toEqual({
+      title: 'Conflict',
+      status: 409,
+      detail: expect.stringContaining('use 3.0 or later.') as unknown,
+    })
     const got = await fetch(`${maven.address}/org/example/fixed/1.0/fixed-1.0.jar`)
     expect(Buffer.from(await got.arrayBuffer()).equals(files['.jar'] ?? Buffer.alloc(0))).toBe(true)
   })
@@ -101,6 +107,22 @@ describe('a release', () => {
     expect(short(await maven.deploy({ artifact: 'beside', version: '1.0', files }))).toMatch(/^201/)
     for (const [end, body] of Object.entries(files))
       expect((await maven.get(`org/example/beside/1.0/beside-1.0${end}.sha256`)).text).toBe(sum('sha256', body))
+  })
+
+  test('has the pom that it was built from beside its own, as Maven 4 sends it', async () => {
+    for (const [artifact, packaging] of [
+      ['four', 'jar'],
+      ['top-four', 'pom'],
+    ] as const) {
+      const files = {
+        ...(packaging === 'jar' ? { '.jar': buildLibrary() } : {}),
+        '-build.pom': buildPom({ artifact, version: '${revision}', packaging }),
+        '.pom': buildPom({ artifact, version: '1.0', packaging }),
+      }
+      expect(short(await maven.deploy({ artifact, version: '1.0', files }))).toMatch(/^201/)
+      for (const [end, body] of Object.entries(files))
+        expect((await maven.get(`org/example/${artifact}/1.0/${artifact}-1.0${end}.sha1`)).text).toBe(sum('sha1', body))
+    }
   })
 
   test('a pom alone is one, where it says so, and plugins are listed by their group', async () => {
@@ -288,6 +310,11 @@ describe('refused, and nothing of it stays', () => {
       { '.jar': jar('a'), '.pom': pom({ version: '${revision}' }) },
       /^422 .*revision/,
     ],
+    [
+      'an entity bomb in the pom that it was built from',
+      { '.jar': jar('a'), '.pom': pom(), '-build.pom': bomb },
+      /^422 .*-build.pom.*DOCTYPE/,
+    ],
     ['half a deploy without the jar', { '.pom': pom() }, /^422 .*no bad-1.0.jar came/],
     ['half a deploy without the pom', { '.jar': jar('a') }, /^422 .*no .pom came/],
     ['a jar that climbs out', { '.jar': jar('../../etc/passwd'), '.pom': pom() }, /^422 .*leads out of the folder/],
@@ -366,5 +393,10 @@ describe('refused, and nothing of it stays', () => {
     expect((await maven.send('POST', 'org/example/lib/1.0/lib-1.0.jar', maven.token)).status).toBe(405)
     expect((await maven.send('GET', 'org/example/lib/')).status).toBe(404)
     expect((await maven.send('DELETE', 'org/example/nothing/1.0/', maven.token)).status).toBe(404)
+    // Maven 4 looks whether there is one
+    const none = await maven.get('.meta/prefixes.txt')
+    expect(none.status).toBe(404)
+    // by a problem Maven would read that something is wrong
+    expect(none.headers.get('content-type')).toBe('text/plain; charset=utf-8')
   })
 })

@@ -8,7 +8,7 @@ import { refuse } from '../refuse.ts'
 import { isZip, withArchive, type Archive } from './archive.ts'
 import { buildOf, isSnapshot, nameOf, partArch, printBuild, readKind, type FileKind } from './coordinates.ts'
 import type { MavenFacts } from './facts.ts'
-import { decodeXml, MAX_POM_BYTES, readLeaves, readPom, type Pom } from './pom.ts'
+import { decodeXml, licenceIn, MAX_POM_BYTES, readLeaves, readPom, type Pom } from './pom.ts'
 import { needsOf } from './relation.ts'
 
 const POM_INSIDE = /^META-INF\/maven\/[^/]+\/[^/]+\/pom\.xml$/
@@ -22,6 +22,25 @@ async function readPomFile({ path, bytes, blob, filename }: SpooledFile): Promis
   if (blob.size > MAX_POM_BYTES) malformed(`${quote(filename)} is larger than ${printBytes(MAX_POM_BYTES)}`)
   try {
     return readPom(bytes ?? (await readFile(path)))
+  } catch (error) {
+    if (error instanceof Malformed) throw new Malformed(`${quote(filename)}: ${error.why}`, error)
+    throw error
+  }
+}
+
+const byLength = (a: SpooledFile, b: SpooledFile): number => a.filename.length - b.filename.length
+
+/**
+ * A pom with a classifier: Maven 4 sends the one that it builds from as `lib-1.0-build.pom`. It may leave open what it
+ * is, and clients never resolve by it.
+ * @throws Malformed where it is no XML, or a second pom of its own
+ */
+async function mustBeBeside({ path, bytes, blob, filename }: SpooledFile, own: SpooledFile | undefined): Promise<void> {
+  const begin = own?.filename.slice(0, -'.pom'.length)
+  if (!filename.startsWith(`${begin}-`)) malformed(`${quote(filename)} is a second pom`)
+  if (blob.size > MAX_POM_BYTES) malformed(`${quote(filename)} is larger than ${printBytes(MAX_POM_BYTES)}`)
+  try {
+    readLeaves(decodeXml(bytes ?? (await readFile(path))), { each: () => undefined })
   } catch (error) {
     if (error instanceof Malformed) throw new Malformed(`${quote(filename)}: ${error.why}`, error)
     throw error
@@ -65,6 +84,7 @@ function describe({ self, ...pom }: Pom, version: string, sizeBytes: number | un
   ]
   const needs = alike.flatMap(one => needsOf(nameOf(one), one.version))
   const seen = new Set<string>()
+  const license = licenceIn(pom)
   return {
     summary: pom.name ?? self.artifact,
     description: pom.description ?? '',
@@ -73,8 +93,7 @@ function describe({ self, ...pom }: Pom, version: string, sizeBytes: number | un
     ...(pom.url === undefined ? {} : { homepage: pom.url }),
     ...(pom.maintainer === undefined ? {} : { maintainer: pom.maintainer }),
     section: pom.packaging.slice(0, 100),
-    // Source: maven.apache.org/pom.html, "Licenses": of several, those who use it choose one
-    ...(pom.licences.length === 0 ? {} : { license: pom.licences.join(' OR ') }),
+    ...(license === undefined ? {} : { license }),
     ...(sizeBytes === undefined ? {} : { installed_size: sizeBytes }),
     depends: needs.filter(need => {
       const key = JSON.stringify(need)
@@ -174,9 +193,10 @@ async function lookInside(
 
 async function look(file: SpooledFile, signal: AbortSignal): Promise<Inspection<MavenFacts>> {
   const files = [file, ...(file.beside ?? [])]
-  const poms = files.filter(one => extensionOf(one) === 'pom')
-  if (poms.length > 1) malformed(`it has ${poms.length} poms`)
-  let pom = poms[0] === undefined ? undefined : await readPomFile(poms[0])
+  const poms = files.filter(one => extensionOf(one) === 'pom').toSorted(byLength)
+  const [own, ...others] = poms
+  let pom = own === undefined ? undefined : await readPomFile(own)
+  for (const other of others) await mustBeBeside(other, own)
   let prefix: string | undefined
   const inside = await lookInside(files, signal, async archive => {
     pom ??= await readPomInside(archive)

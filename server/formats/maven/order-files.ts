@@ -7,7 +7,7 @@ const FIRST = ['jar', 'war', 'ear', 'aar', 'zip', 'tar.gz']
 function rank(filename: string, begin: string): number {
   const kind = filename.startsWith(begin) ? readKind(filename.slice(begin.length)) : undefined
   if (kind === undefined || /\.(asc|sig|sigstore|sigstore\.json)$/.test(`.${kind.extension}`)) return 5_000
-  if (kind.extension === 'pom') return 3_000
+  if (kind.extension === 'pom' && kind.classifier === '') return 3_000
   if (kind.extension === 'module') return 4_000
   const at = FIRST.indexOf(kind.extension)
   return (kind.classifier === '' ? 0 : 3_500) + (at === -1 ? FIRST.length : at)

@@ -276,3 +276,10 @@ export function readPom(bytes: Buffer): Pom {
     imports: managed.filter(({ scope, type }) => scope === 'import' && type === 'pom'),
   }
 }
+
+/**
+ * What a pom says of its licence: of several, those who use it choose one.
+ * Source: https://maven.apache.org/pom.html, "Licenses"
+ */
+export const licenceIn = ({ licences }: Pick<Pom, 'licences'>): string | undefined =>
+  licences.length === 0 ? undefined : licences.join(' OR ')

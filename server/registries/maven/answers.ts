@@ -1,11 +1,26 @@
 import { createHash } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
 import { whyHeld } from '../held.ts'
 import { plain } from '../plain.ts'
 import type { Refusal, RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import type { Algorithm } from '../../formats/maven/place.ts'
 
-/** What Maven, Gradle and sbt show is the text after the status; the body is for people who look. */
-export const refuse = ({ status, detail }: Refusal): RegistryAnswer => plain(status, detail)
+/**
+ * Maven 3, Gradle and sbt show the text after the status; Maven 4 has a client that drops it, and shows a problem. Its
+ * type is compared as it stands, so it names no charset.
+ * Source: RFC 9457; maven-resolver 2, RFC9457Reporter
+ */
+const problem = (status: number, detail: string, reason: string = detail): RegistryAnswer => ({
+  status,
+  reason,
+  type: 'application/problem+json',
+  headers: { 'Cache-Control': 'no-store' },
+  body: { kind: 'bytes', bytes: JSON.stringify({ title: STATUS_CODES[status], status, detail }) },
+})
+
+/** What is not there is no problem: Maven takes only a 404 without one for that, and goes on. */
+export const refuse = ({ status, detail }: Refusal): RegistryAnswer =>
+  status === 404 ? plain(status, detail) : problem(status, detail)
 
 /**
  * A version that is not served. Never 404: a client would go on to the next repository and fetch the name from there.
@@ -16,7 +31,7 @@ export function held(
 ): RegistryAnswer {
   const { short, sentence } = whyHeld(manifest, console)
   // a deploy was understood and nobody lacks a right: mvn says "transfer failed" and the reason
-  return plain(method === 'PUT' ? 422 : 403, sentence, short)
+  return problem(method === 'PUT' ? 422 : 403, sentence, short)
 }
 
 export const created: RegistryAnswer = { status: 201 }

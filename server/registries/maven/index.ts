@@ -29,7 +29,8 @@ export function createMaven(deps: ProtocolDeps): RegistryProtocol {
     challenge: () => BASIC_CHALLENGE,
     async answer(request) {
       const { method, segments } = request
-      if (segments.length === 0) return undefined
+      // below .meta Maven 4 looks for lists of groups, which are not there
+      if (segments.length === 0 || segments[0] === '.meta') return undefined
       if (method === 'DELETE') return remove(writing, request)
       if (!['GET', 'HEAD', 'PUT'].includes(method))
         fail('method_not_allowed', { method, allowed: 'GET, HEAD, PUT, DELETE' })

@@ -39,10 +39,13 @@ const findKnown = (deps: WriteDeps, request: RegistryRequest, place: FilePlace):
 const released = (place: FilePlace): never =>
   fail('maven_released', { name: nameOf(place), version: place.version, file: place.filename })
 
-/** Takes a file of a version in. @throws maven_released, and as `Deploys.add` */
+const late = (place: FilePlace): never =>
+  fail('maven_late', { name: nameOf(place), version: place.version, file: place.filename })
+
+/** Takes a file of a version in. @throws maven_late, maven_released, and as `Deploys.add` */
 async function putFile(deps: WriteDeps, request: RegistryRequest, place: FilePlace): Promise<RegistryAnswer> {
   const known = await findKnown(deps, request, place)
-  if (known !== undefined && fileOf(known, place) === undefined) return released(place)
+  if (known !== undefined && fileOf(known, place) === undefined) return late(place)
   const limits =
     place.extension === 'pom'
       ? { limitBytes: MAX_POM_BYTES, setting: 'none' }
@@ -75,7 +78,7 @@ async function readDigest({ body }: RegistryRequest, { filename, checksum = 'sha
   return found?.toLowerCase() ?? fail('maven_checksum_form', { file: `${filename}.${checksum}`, length })
 }
 
-/** @throws maven_checksum, maven_checksum_form, maven_under_way */
+/** @throws maven_checksum, maven_checksum_form, maven_late, maven_under_way */
 async function putChecksum(
   deps: WriteDeps,
   request: RegistryRequest,
@@ -88,7 +91,7 @@ async function putChecksum(
     const known = await findKnown(deps, request, place)
     if (known === undefined) return deps.deploys.claim(of, { path: file, algorithm, digest }, senderOf(request))
     const actual = fileOf(known, place)?.blob[algorithm]
-    if (actual === undefined) return released(place)
+    if (actual === undefined) return late(place)
     if (actual !== digest) fail('maven_checksum', { algorithm, file, said: digest, actual })
   })
   return created

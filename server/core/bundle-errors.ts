@@ -8,6 +8,14 @@ export const BUNDLE_ERRORS = {
     'There is nothing to send to {site}: by its last receipt it has everything. Choose all to send it again.',
   ],
   bundle_unknown_packages: [422, 'Nothing is published here under {names}.'],
+  bundle_held_packages: [
+    422,
+    '{names} waits for review here, so it does not go along. Decide on it first, in the console under Review.',
+  ],
+  bundle_withheld_packages: [
+    422,
+    '{names} was quarantined or rejected here and is not published, so it does not go along.',
+  ],
   bundle_group_empty: [422, 'Nothing of the import group {group} is published here, so nothing of it can go along.'],
   bundle_group_chosen: [422, '{name} is a group, which has no versions of its own. Choose its members.'],
   bundle_no_room: [

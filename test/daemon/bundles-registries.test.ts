@@ -289,6 +289,30 @@ describe('four registries go to a site without a network', () => {
     expect(await named('registry=img&package=app/web')).toEqual(image)
   })
 
+  test('what is held or quarantined does not go along by its name, and the refusal says why', async () => {
+    const why = async (name: string): Promise<unknown> => {
+      const path = `/bundles/sites/north/preview?base=all&registry=libs&package=${name}`
+      const { status, body } = await hub.daemon.call<{ code: string; detail: unknown }>('GET', path, {
+        token: hub.token,
+      })
+      return [status, body.code, JSON.stringify(body.detail)]
+    }
+    const files = { '.jar': buildLibrary(), '.pom': buildPom({ artifact: 'waits' }) }
+    await must(hub, 'PATCH', '/settings/', { validation: { on_scanner_unavailable: 'hold' } })
+    await expect(there.maven('libs', 'org.example:waits:1.0', files)).rejects.toThrow('422')
+    await must(hub, 'PATCH', '/settings/', { validation: { on_scanner_unavailable: 'warn' } })
+    const said = (text: string) => expect.stringContaining(text) as string
+    for (const name of ['org.example:waits', 'org.example:waits:1.0', 'org.example:waits@1.0'])
+      expect(await why(name)).toEqual([422, 'bundle_held_packages', said(`${name} waits for review here`)])
+    for (const name of ['org.example:nothing', 'org.example:waits:2.0'])
+      expect(await why(name)).toEqual([422, 'bundle_unknown_packages', said(`published here under ${name}.`)])
+    const at = '/security/packages/org.example%3Awaits/1.0/quarantine'
+    await must(hub, 'POST', at, { distribution: 'libs', arch: 'any', justification: 'It was looked at for this test.' })
+    expect(await why('org.example:waits')).toEqual([
+      ...[422, 'bundle_withheld_packages', said('org.example:waits was quarantined or rejected here')],
+    ])
+  })
+
   test('both sides are whole', async () => {
     await expectWhole(hub)
     await expectWhole(site)

@@ -30,6 +30,24 @@ export function listCarried(db: Queryable, viewer: Viewer, codenames: readonly s
   )
 }
 
+export type StoppedRow = Pick<CarriedRow, 'name' | 'version' | 'state'>
+
+/** What is held, quarantined or rejected in these distributions under these names. */
+export function listStopped(
+  db: Queryable,
+  viewer: Viewer,
+  { codenames, names }: { readonly codenames: readonly string[]; readonly names: readonly string[] },
+): Promise<StoppedRow[]> {
+  const { values, add } = params(codenames, names)
+  return db.query<StoppedRow>(
+    `select distinct p.name, p.version, p.state from package p
+    where p.state <> 'published' and p.codename = any($1::text[]) and p.name = any($2::text[])
+      and ${seenBy(viewer, add, 'p.codename')}
+    order by p.name, p.version`,
+    values,
+  )
+}
+
 /** Everything that is here in whatever state, versions of a name in their order. */
 export function listHere(db: Queryable, viewer: Viewer): Promise<CarriedRow[]> {
   const { values, add } = params()

@@ -193,6 +193,8 @@ export const bundles = contract({
       'registry_not_found',
       'bundle_group_chosen',
       'bundle_unknown_packages',
+      'bundle_held_packages',
+      'bundle_withheld_packages',
       'import_group_not_found',
       'bundle_group_empty',
     ],

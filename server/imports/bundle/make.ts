@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail } from '../../core/errors.ts'
 import { sha256 as asSha256 } from '../../core/identity.ts'
+import { listStopped } from '../../catalog/queries/carried.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
 import type { Run, WorkKind } from '../../core/work.ts'
 import type { Db } from '../../db/db.ts'
@@ -23,7 +24,7 @@ import {
   type Receipt,
 } from './manifest.ts'
 import { closureOf, listPublished, newestOf, type Known, type Published } from './published.ts'
-import { isOfRegistry, namedIn, nameKeyOfRow, registryClosure, type TagsOf } from './registry-closure.ts'
+import { isOfRegistry, namedIn, nameKeyOfRow, readings, registryClosure, type TagsOf } from './registry-closure.ts'
 import { tagsHere, wordsIn } from './registry-words.ts'
 import { findSite, isWithin, noteMade, readLastReceipt, readSent, type Site } from './sites.ts'
 import { steadily } from './steadily.ts'
@@ -118,8 +119,30 @@ async function inGroup({ db }: Known, group: string, { codenames }: Wish, all: r
 }
 
 /**
+ * Says why nothing is published under these texts.
+ * @throws bundle_unknown_packages, bundle_held_packages, bundle_withheld_packages
+ */
+async function failUnknown({ db }: Known, codenames: readonly string[], texts: readonly string[]): Promise<never> {
+  const asked = texts.map(text => ({ text, ways: readings(text) }))
+  const names = [...new Set(asked.flatMap(({ ways }) => ways.map(({ name }) => name)))]
+  const stopped = await listStopped(db, ALL_SEEING, { codenames, names })
+  const found = asked.map(({ text, ways }) => ({
+    text,
+    rows: stopped.filter(row =>
+      ways.some(({ name, version }) => row.name === name && (version ?? row.version) === row.version),
+    ),
+  }))
+  const print = (list: typeof found): string => list.map(({ text }) => text).join(', ')
+  const unknown = found.filter(({ rows }) => rows.length === 0)
+  if (unknown.length > 0) fail('bundle_unknown_packages', { names: print(unknown) })
+  const held = found.filter(({ rows }) => rows.some(({ state }) => state === 'pending_review'))
+  if (held.length > 0) fail('bundle_held_packages', { names: print(held) })
+  return fail('bundle_withheld_packages', { names: print(found) })
+}
+
+/**
  * What is asked for, before what the site has is left out.
- * @throws bundle_unknown_packages, import_group_not_found, bundle_group_empty
+ * @throws as `failUnknown`; import_group_not_found, bundle_group_empty
  */
 export async function wantedOf(deps: Known, wish: Wish, signal: AbortSignal): Promise<readonly Published[]> {
   const { codenames, packages = [], groups = [] } = wish
@@ -135,7 +158,7 @@ export async function wantedOf(deps: Known, wish: Wish, signal: AbortSignal): Pr
     if (named.length === 0) unknown.push(name)
     roots.push(...named)
   }
-  if (unknown.length > 0) fail('bundle_unknown_packages', { names: unknown.join(', ') })
+  if (unknown.length > 0) await failUnknown(deps, codenames, unknown)
   for (const group of groups) roots.push(...(await inGroup(deps, group, wish, all)))
   const chosen = [...new Set(roots)]
   const trees = await closureOf(deps, { all, roots: chosen.filter(one => !isOfRegistry(one)) }, signal)

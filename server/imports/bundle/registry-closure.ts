@@ -157,7 +157,7 @@ interface Asked {
 }
 
 /** `@ours/lib@1.0.0`, `app/web:1.2`; a name may have both signs in it, so first it is one without anything behind. */
-function readings(text: string): readonly Asked[] {
+export function readings(text: string): readonly Asked[] {
   const at = text.lastIndexOf('@')
   const colon = text.lastIndexOf(':')
   return [

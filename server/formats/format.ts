@@ -117,6 +117,12 @@ export interface MultiArch<Facts> {
  * A package format. Registered in `formats/index.ts`; promises are tested by `formats/contract-suite.ts`. The rest of
  * the server never checks which format it handles.
  */
+/** What a package says of its licence, and whom it inherits that from where it says none. */
+export interface Heir {
+  readonly license?: string
+  readonly parent?: { readonly name: string; readonly version: string }
+}
+
 export interface Format<Facts = unknown> {
   readonly id: FormatId
   readonly label: string
@@ -175,6 +181,13 @@ export interface Format<Facts = unknown> {
    * have not, and saying none means nothing.
    */
   declaresLicence?(facts: Facts): boolean
+  /** Of formats whose packages inherit what they do not say themselves; absent: nothing is inherited. */
+  readonly licenceHeir?: {
+    /** Whom a package inherits from, by its facts. */
+    of(facts: Facts): Pick<Heir, 'parent'>
+    /** The same, and its licence, of a document that its upstream has; undefined where that cannot be read. */
+    read(document: string): Heir | undefined
+  }
   /** True where its trees have parts beside `main`, with indexes of their own. */
   readonly hasComponents: boolean
   /** The component that a package asks for itself, as `Section: contrib/net` does. */

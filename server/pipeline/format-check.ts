@@ -4,7 +4,9 @@ import { DONE, policyOf } from '../core/policy.ts'
 import type { Report } from '../core/report.ts'
 import { isRegistry } from '../core/repository.ts'
 import type { Inspection } from '../formats/format.ts'
+import type { Queryable } from '../db/db.ts'
 import type { Lanes } from '../lib/lanes.ts'
+import { inheritedLicence } from './inherited-licence.ts'
 import { printIdentity, type Step, type Subject } from './subject.ts'
 
 /** What comes together was built together. @throws bad_package */
@@ -49,15 +51,17 @@ export function createSubject(given: Omit<Subject, 'inspected'>, unpacking: Lane
 }
 
 /**
- * Step 1, and what the policy makes of the licence that the package declares. A file that is no readable package has no
- * identity, so nothing could be kept as rejected: it is refused with an error and never comes back as a report.
+ * Step 1, and what the policy makes of the licence that the package declares, or that it inherits. A file that is no
+ * readable package has no identity, so nothing could be kept as rejected: it is refused with an error and never comes
+ * back as a report.
  */
-export const formatStep: Step = {
+export const formatStep = (db: Queryable): Step => ({
   name: 'format',
   async run(subject, signal): Promise<Report> {
     const { identity, about, facts } = await subject.inspected(signal)
     const { format, settings, again } = subject
-    const licence = licenceRecord(about.license, format.declaresLicence?.(facts) === true)
+    const inherited = about.license === undefined ? await inheritedLicence(db, subject, facts) : undefined
+    const licence = licenceRecord(about.license, format.declaresLicence?.(facts) === true, inherited)
     const base = { step: 'format', ...(licence === undefined ? {} : { licence }) } as const
     const { action, said = '' } = judgeRecord(licence, policyOf(settings).licences)
     if (action === 'allow')
@@ -72,4 +76,4 @@ export const formatStep: Step = {
       ...(action === 'warn' ? {} : { holds: true }),
     }
   },
-}
+})

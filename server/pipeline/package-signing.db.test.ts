@@ -79,7 +79,7 @@ beforeEach(async () => {
   }
   gate = createGate({
     arrivals: createArrivals(),
-    steps: [formatStep, provenanceStep],
+    steps: [formatStep(db), provenanceStep],
     catalog,
     settings,
     signing: createPackageSigning({ spool, keyring, settings, clock: systemClock }),

@@ -39,7 +39,7 @@ export function createSteps({
   imageKeys,
 }: StepDeps): readonly Step[] {
   return [
-    formatStep,
+    formatStep(db),
     provenanceStep,
     antivirusStep(scanners.antivirus),
     vulnerabilitiesStep(scanners.vulnerability, enrich),

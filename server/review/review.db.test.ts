@@ -346,7 +346,7 @@ describe('the nightly rematch', () => {
           name: 'scripts',
           run: async () => ({ step: 'scripts', outcome: 'ok', verdict: 'plain', said: 'No scripts.' }),
         },
-        format: formatStep,
+        format: formatStep(stock.db),
         dependencies: {
           name: 'dependencies',
           run: async () => ({ step: 'dependencies', outcome: 'ok', verdict: 'satisfied', said: 'It needs nothing.' }),

@@ -92,7 +92,7 @@ export async function createRemoteRegistry(): Promise<RemoteRegistry> {
     run: () => Promise.resolve({ step, outcome: 'ok', verdict: 'clean', said: '', ...run() }),
   })
   const steps: Step[] = [
-    formatStep,
+    formatStep(db),
     report('provenance', () => ({})),
     report('antivirus', () => given.engine),
     {

@@ -5,6 +5,7 @@ import { mavenClient } from './client.ts'
 import { complain, folderOf, partsOf } from './coordinates.ts'
 import type { MavenFacts } from './facts.ts'
 import { mavenFetches } from './fetches.ts'
+import { licenceHeir } from './heir.ts'
 import { inner } from './inner.ts'
 import { inspect } from './inspect.ts'
 import { satisfies } from './relation.ts'
@@ -29,6 +30,7 @@ export const maven: Format<MavenFacts> = {
   },
   archs: { usual: [], neutral: ['any'], known: ['any'] },
   declaresLicence: () => true,
+  licenceHeir,
   hasComponents: false,
   // Source: purl-spec, types/maven-definition.json
   purl: ({ name, version }) => {

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { addUnlisted, saveDates, saveDocument, type RemoteRow } from '../../catalog/queries/remote-versions.ts'
-import { fail, isRefusal } from '../../core/errors.ts'
+import { AppError, fail, isRefusal } from '../../core/errors.ts'
 import type { PackageRef } from '../../core/identity.ts'
 import { isServed, type Manifest } from '../../core/manifest.ts'
 import { isDigest, type RemoteFile } from '../../core/remote-file.ts'
@@ -9,6 +9,7 @@ import { fileName, isSnapshot, nameOf, partArch, partsOf } from '../../formats/m
 import { mainExtension } from '../../formats/maven/inspect.ts'
 import { MAX_POM_BYTES, readPom } from '../../formats/maven/pom.ts'
 import { versionKey } from '../../formats/maven/version.ts'
+import { MOST_PARENTS } from '../../pipeline/inherited-licence.ts'
 import { inLanes } from '../../lib/in-lanes.ts'
 import { Malformed, printBytes } from '../../lib/limited.ts'
 import { actorOf } from '../admit.ts'
@@ -161,6 +162,29 @@ export function createMavenProxy({
     return true
   }
 
+  /**
+   * Fetches poms that may say the licence of one that does not, so that the gate finds them. What cannot be had is not
+   * known there.
+   */
+  async function fetchParents(request: RegistryRequest, pom: Buffer): Promise<void> {
+    let { licences, parent } = readPom(pom)
+    for (let n = 0; licences.length === 0 && parent !== undefined && n < MOST_PARENTS; n++) {
+      const [name, { version }] = [nameOf(parent), parent]
+      try {
+        await remote.find(request.registry, name)
+        const row = await rowOf(request, name, version)
+        const above = row === undefined ? undefined : await pomOf(request, name, row)
+        if (above === undefined) return
+        ;({ licences, parent } = readPom(above))
+      } catch (error) {
+        request.signal.throwIfAborted()
+        // a name of the house, an upstream that is gone, a pom that is none
+        if (!(error instanceof AppError || error instanceof Malformed)) throw error
+        return
+      }
+    }
+  }
+
   /** Brings the file in with its pom, and its main file where it is that. */
   async function bring(
     request: RegistryRequest,
@@ -179,6 +203,7 @@ export function createMavenProxy({
     }
     const here = await catalog.findKnown(ref)
     if (here !== undefined) return here
+    await fetchParents(request, pom)
     // a version that a bundle brought has all of its files in one
     const whole = isPart ? await catalog.findKnown({ ...ref, arch: 'any' }) : undefined
     if (whole?.files.some(({ path }) => path === place.filename) === true) return whole

@@ -1,3 +1,4 @@
+import { UNSEEN } from '../../core/unseen.ts'
 import type { PackageIdentity } from '../../core/identity.ts'
 import type { Description } from '../../core/manifest.ts'
 import { isFields, type Fields } from '../../lib/fields.ts'
@@ -11,9 +12,8 @@ import { cleanVersion } from './version.ts'
 export const MAX_PACKAGE_JSON = 4 * 2 ** 20
 const MAX_TEXT = 4_096
 
-// control characters and halves of pairs: the database holds neither NUL nor those
-// eslint-disable-next-line no-control-regex -- control characters are exactly what is taken out here
-const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f\u007f]/g
+// the database holds neither NUL nor halves of pairs, and no terminal is told to colour or turn round what follows
+const UNPRINTABLE = new RegExp(`(?![\\t\\n])[${UNSEEN}]`, 'gu')
 
 /** Foreign text for people: cut, and of characters that everything can hold. */
 export function plainText(value: unknown, most = MAX_TEXT): string {

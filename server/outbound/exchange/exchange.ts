@@ -134,7 +134,7 @@ export function createExchange(deps: ExchangeDeps): Exchange {
           return { status, headers: head, url, body, discard: stop }
         }
         message.destroy()
-        if (hops === MOST_REDIRECTS) fail('outbound_refused', { host: url.host, why: 'it redirects too often' })
+        if (hops === MOST_REDIRECTS) throw new NetFault({ host: url.host, why: 'it redirects too often' })
         const next = nextUrl(url, head.location)
         // a credential is for the server that it was given for
         if (next.origin !== url.origin) headers = withoutCredential(headers)
@@ -143,7 +143,7 @@ export function createExchange(deps: ExchangeDeps): Exchange {
       } catch (error) {
         watch.stop()
         signal.throwIfAborted()
-        if (isRefusal(error)) throw error
+        if (isRefusal(error) || error instanceof NetFault) throw error
         throw faultOf(url, error, { why: patient.why, isInside })
       }
     }

@@ -126,7 +126,7 @@ function read({ name, url, bytes }: IndexAnswer): RemoteIndex {
   if (about !== name) malformed(`it is about ${quote(String(about))}, and ${quote(name)} was asked for`)
   const time = partOf(parts.get('time'))
   const tags = Object.entries(partOf(parts.get('dist-tags'))).filter(
-    (pair): pair is [string, string] => typeof pair[1] === 'string',
+    (pair): pair is [string, string] => typeof pair[1] === 'string' && plainText(pair[0]) === pair[0],
   )
   let leftOut = 0
   function* entries(): Generator<RemoteEntry> {

@@ -1,3 +1,4 @@
+import { UNSEEN } from '../../core/unseen.ts'
 import { DIGESTS, isDigest } from '../../core/remote-file.ts'
 import { isPep440 } from '../../core/versions/pep440.ts'
 import { isFields, type Fields } from '../../lib/fields.ts'
@@ -42,6 +43,10 @@ const dateOf = (text: string | undefined): Pick<RemoteEntry, 'published_at'> => 
   return Number.isNaN(at.getTime()) ? {} : { published_at: at.toISOString() }
 }
 
+const UNSEEN_CHARS = new RegExp(`[${UNSEEN}]+`, 'gu')
+/** Text that clients print: no terminal is to be told to colour or turn round what follows. */
+const shown = (text: string, most: number): string => text.slice(0, most).replace(UNSEEN_CHARS, ' ').trim()
+
 /** An entry for a file of this project that clients of today can install; undefined for others, as eggs and zips. */
 function entryOf(line: Line, { name, url }: Pick<IndexAnswer, 'name' | 'url'>): RemoteEntry | undefined {
   const named = readFileName(line.filename)
@@ -50,8 +55,8 @@ function entryOf(line: Line, { name, url }: Pick<IndexAnswer, 'name' | 'url'>): 
   const address = new URL(line.href, url)
   address.hash = ''
   const facts: RemotePypiFacts = {
-    ...(line.requiresPython === undefined ? {} : { requires_python: line.requiresPython.slice(0, 500) }),
-    ...(line.yanked === undefined ? {} : { yanked: { reason: line.yanked.slice(0, 1000) } }),
+    ...(line.requiresPython === undefined ? {} : { requires_python: shown(line.requiresPython, 500) }),
+    ...(line.yanked === undefined ? {} : { yanked: { reason: shown(line.yanked, 1000) } }),
     ...(line.metadata === undefined ? {} : { metadata: line.metadata }),
   }
   return {

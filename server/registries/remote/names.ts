@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
+import { isRefusal } from '../../core/errors.ts'
 import type { Distribution } from '../../core/repository.ts'
 import type { Db } from '../../db/db.ts'
 import type { Spool } from '../../files/spool.ts'
 import { refuseUpstream } from '../../formats/upstream-files.ts'
+import { printBytes } from '../../lib/limited.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { noteUnanswered } from '../../catalog/queries/remote-unanswered.ts'
 import { NetFault, refuseAll } from '../../outbound/exchange/fault.ts'
@@ -74,6 +76,8 @@ export function createRemoteNames({ db, upstream, spool, reading, freshness, clo
     } catch (error) {
       answer.discard()
       if (error instanceof NetFault) return refuseAll([error])
+      if (isRefusal(error, 'upload_too_large'))
+        return refuseUpstream(filename, 'malformed', `it has more than ${printBytes(MOST_BYTES)}`)
       throw error
     }
     const into = `${file.path}.rows`

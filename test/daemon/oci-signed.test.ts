@@ -118,6 +118,31 @@ test('an image waits for its signature, and comes by itself with its tag when th
   expect(audit.text).toContain(by)
 })
 
+test('whoever may publish reads the manifest of what waits, by its digest, to sign it: nobody else, and no blob', async () => {
+  const made = await call('POST', '/auth/api-tokens', { name: 'reads', role: 'reader' })
+  const reader = `Bearer ${(made.body as { token: string }).token}`
+  for (const registry of ['asks', 'strict']) {
+    const { push, ask, base } = client('unsigned', registry)
+    const image = imageOf(`unsigned in ${registry}`)
+    await push(image, 'v1')
+    for (const method of ['GET', 'HEAD'] as const) {
+      const got = await ask(method, `${base}/manifests/${image.digest}`)
+      expect([got.status, got.headers.get('docker-content-digest'), got.headers.get('cache-control')]).toEqual([
+        200,
+        image.digest,
+        'no-store',
+      ])
+      expect(got.headers.get('warning')).toContain('by Gatehouse: It has no signature.')
+      if (method === 'GET') expect(got.bytes.equals(image.manifest)).toBe(true)
+    }
+    for (const bytes of [image.config, ...image.layers])
+      expect((await ask('GET', `${base}/blobs/${sha256(bytes)}`)).status).toBe(403)
+    expect((await ask('GET', `${base}/manifests/v1`)).status).toBe(403)
+    expect((await ask('GET', `${base}/manifests/${image.digest}`, { auth: reader })).status).toBe(403)
+    expect((await ask('HEAD', `${base}/manifests/${image.digest}`, { auth: reader })).status).toBe(404)
+  }
+})
+
 test('where the rule blocks, it waits in quarantine, and a person who put it there keeps it there', async () => {
   const { push, ask, base } = client('app', 'strict')
   const image = imageOf('strict 1')
@@ -258,7 +283,7 @@ test.each(['application/octet-stream', 'application/vnd.unknown.config.v1+json']
     ]) {
       const pushed = await push(image, 'v1')
       expect(pushed.headers.get('warning')).toContain(WAITS)
-      expect((await ask('GET', `${base}/manifests/${image.digest}`)).status).toBe(403)
+      expect((await ask('GET', `${base}/manifests/v1`)).status).toBe(403)
     }
   },
 )

@@ -14,6 +14,7 @@ import { actorOf, admitVersion, needHosted } from '../admit.ts'
 import { chunksOf, readSmall } from '../body.ts'
 import { whyHeld } from '../held.ts'
 import type { RegistryAnswer, RegistryRequest } from '../protocol.ts'
+import { mayWrite } from './blobs.ts'
 import { headerText, manifestAnswer, placeOf, plain, refuseAs, refuseName } from './answers.ts'
 import type { OciDeps } from './deps.ts'
 import { gather } from './gather.ts'
@@ -23,6 +24,7 @@ import {
   findHead,
   hasVersions,
   readStates,
+  type ManifestHead,
   type Repository,
 } from '../../catalog/queries/oci.ts'
 import { removeWaitingTag } from '../../catalog/queries/oci-lists.ts'
@@ -38,6 +40,11 @@ const isDigest = (reference: string): boolean => reference.includes(':')
 /** Why clients do not get it, with the page where it is decided. */
 const sentenceOf = (manifest: Manifest, { console }: Pick<RegistryRequest, 'console'>): string =>
   whyHeld(manifest, console).sentence
+
+/** The same beside an answer that clients take for success; some print it. */
+const warningOf = (manifest: Manifest, request: Pick<RegistryRequest, 'console'>) => ({
+  Warning: `299 - "${headerText(sentenceOf(manifest, request))}"`,
+})
 
 /** The whole body. @throws OciRefusal SIZE_INVALID */
 async function bytesOf({ body }: RegistryRequest): Promise<Buffer> {
@@ -66,7 +73,7 @@ function documentOf(bytes: Buffer, type: string | undefined): OciDocument {
 
 /** Manifests by tag and digest. Source: distribution specification 1.1, "Pull", "Push", "Content Management". */
 export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
-  const { db, catalog, outbox } = deps
+  const { db, catalog, outbox, pool } = deps
 
   /** Of a tag the version that it names, else the one that it waits for. */
   async function digestOf(repository: Repository, reference: string): Promise<string | undefined> {
@@ -90,11 +97,33 @@ export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
     return refuseAs(403, 'DENIED', sentenceOf(held, request))
   }
 
+  /**
+   * The manifest of what waits where signatures are asked for, to those who may publish: cosign reads what it signs.
+   * Its blobs are refused to them as to all, so nobody runs it. Undefined: it is refused.
+   */
+  async function manifestToSign(
+    request: RegistryRequest,
+    repository: Repository,
+    { version, state, sha256 }: ManifestHead,
+  ): Promise<Pick<RegistryAnswer, 'body' | 'headers'> | undefined> {
+    const asks = request.registry.registry?.requireSignature !== undefined
+    if (!asks || state === 'rejected' || !mayWrite(request.caller)) return undefined
+    const held = (await findByDigest(db, repository, version)) ?? (await unknown(repository, version))
+    return {
+      headers: { 'Cache-Control': 'no-store', ...warningOf(held, request) },
+      // it may lie in quarantine
+      body: { kind: 'file', path: await pool.locate(sha256) },
+    }
+  }
+
   async function read(request: RegistryRequest, repository: Repository, reference: string): Promise<RegistryAnswer> {
     const digest = (await digestOf(repository, reference)) ?? (await unknown(repository, reference))
     const found = (await findHead(db, repository, digest)) ?? (await unknown(repository, reference))
-    if (!isServed(found.state)) return refuseHeld(request, repository, found.version)
-    return manifestAnswer(found, isDigest(reference) ? reference : undefined)
+    const answer = manifestAnswer(found, isDigest(reference) ? reference : undefined)
+    if (isServed(found.state)) return answer
+    const waits = isDigest(reference) ? await manifestToSign(request, repository, found) : undefined
+    if (waits === undefined) return refuseHeld(request, repository, found.version)
+    return { ...answer, ...waits, headers: { ...answer.headers, ...waits.headers } }
   }
 
   /** The blobs that a manifest needs here, each once. @throws OciRefusal MANIFEST_BLOB_UNKNOWN, SIZE_INVALID */
@@ -206,8 +235,7 @@ export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
       'Location': placeOf(request, repository.name, 'manifests', digest),
       'Docker-Content-Digest': digest,
       ...(subject === undefined ? {} : { 'OCI-Subject': subject }),
-      // clients take nothing but 201 for a push; some print this
-      ...(isServed(now.state) ? {} : { Warning: `299 - "${headerText(sentenceOf(now, request))}"` }),
+      ...(isServed(now.state) ? {} : warningOf(now, request)),
     })
   }
 

@@ -71,6 +71,8 @@ export interface SetTag {
   readonly version?: string
   /** When somebody moved it elsewhere, where it comes from there; absent: now. */
   readonly at?: Iso
+  /** Who is said to have set it, where that is not who acts: `source:bundle-hub`. */
+  readonly by?: string
 }
 
 /** Everything that can change what is here. */

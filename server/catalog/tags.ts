@@ -32,8 +32,8 @@ export interface Tags {
 
 /** Tags over their table; the file beside the manifests is owed. */
 export function createTags({ db, outbox, audit, clock }: TagDeps): Tags {
-  async function write(tx: Tx, { of, tag, version, at }: SetTag, actor: Actor): Promise<void> {
-    if (version !== undefined) return writeTag(tx, of, { tag, version, by: actor.name, at: at ?? isoNow(clock) })
+  async function write(tx: Tx, { of, tag, version, at, by }: SetTag, actor: Actor): Promise<void> {
+    if (version !== undefined) return writeTag(tx, of, { tag, version, by: by ?? actor.name, at: at ?? isoNow(clock) })
     await deleteTag(tx, of, tag)
     // an earlier push that is approved later must not set it again
     await removeWaitingTag(tx, of, { tag })

@@ -1,8 +1,9 @@
 import type { Actor, Admit, Changed } from '../catalog/change.ts'
-import type { Iso, PackageRef, Sha256 } from '../core/identity.ts'
+import type { Iso, PackageName, PackageRef, Sha256 } from '../core/identity.ts'
 import type { Mark, MarkBringer } from '../core/mark.ts'
 import type { Manifest } from '../core/manifest.ts'
 import type { Distribution } from '../core/repository.ts'
+import type { Tag } from '../core/tag.ts'
 import type { SpooledFile } from '../files/spool.ts'
 
 /** A version that another installation carried here. */
@@ -45,9 +46,26 @@ export interface RegistryIntake {
       readonly ref: PackageRef
       readonly tag: string
       readonly at: Iso
+      /** Who brought it: `source:bundle-hub`. */
+      readonly by: string
     },
     actor: Actor,
   ): Promise<WordFate>
+  /**
+   * Removes the tags of a name that `by` brought here until a moment and that are not among those that it has there.
+   * Tags that somebody here set or moved stay, and so do all of a registry that reads through.
+   * @returns the removed ones, each with the version that it named
+   */
+  keepTags(
+    kept: {
+      readonly registry: Distribution
+      readonly of: PackageName
+      readonly tags: readonly string[]
+      readonly until: Iso
+      readonly by: string
+    },
+    actor: Actor,
+  ): Promise<readonly Pick<Tag, 'tag' | 'version'>[]>
   /** Says of a version that is here what is said of it there, unless somebody here said something else. */
   setMark(
     marked: {

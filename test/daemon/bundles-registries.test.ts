@@ -264,6 +264,47 @@ describe('four registries go to a site without a network', () => {
     expect((await here.packument<Packument>('js', 'leaf'))['dist-tags'].latest).toBe('2.0.0')
   })
 
+  test('a tag that is gone at the sender goes at the site where a bundle brought it; those of the site stay', async () => {
+    const tags = async (): Promise<unknown> => (await here.packument<Packument>('js', 'leaf'))['dist-tags']
+    const drop = (tag: string) => must(hub, 'DELETE', `/registries/js/packages/leaf/tags/${tag}`)
+    await there.distTag('js', 'leaf', 'old', '1.0.0')
+    await there.distTag('js', 'leaf', 'gone', '1.0.0')
+    await there.distTag('js', 'leaf', 'moved', '1.0.0')
+    const edge = '/registries/img/packages/app%2Fweb/tags/edge'
+    await must(hub, 'PUT', edge, { version: index.digest })
+    await readReceipt(hub, await receiptOf(site))
+    await importBundle(site, (await makeBundle(hub, { site: 'north', registries: ['js', 'img'] }, folder)).path)
+    await here.distTag('js', 'leaf', 'moved', '2.0.0')
+    await here.distTag('js', 'leaf', 'ours', '1.0.0')
+    expect(await tags()).toMatchObject({ old: '1.0.0', gone: '1.0.0', moved: '2.0.0', ours: '1.0.0' })
+    await readReceipt(hub, await receiptOf(site))
+    const image = here.oci('img', 'app/web')
+    expect(await image.manifest('edge')).toMatchObject({ status: 200 })
+    await drop('gone')
+    await must(hub, 'DELETE', edge)
+    await drop('moved')
+    const made = await makeBundle(hub, { site: 'north', registries: ['js', 'img'] }, folder)
+    expect(made).toMatchObject({ packages: 0 })
+    await importBundle(site, made.path)
+    expect(await tags()).toEqual({ latest: '2.0.0', next: '2.1.0', old: '1.0.0', moved: '2.0.0', ours: '1.0.0' })
+    expect(await image.manifest('edge')).toMatchObject({ status: 404 })
+    expect(await image.manifest('1.0')).toMatchObject({ status: 200 })
+    const { body } = await site.daemon.call<{ imports: { words: { tag: string | null }[] }[] }>('GET', '/bundles', {
+      token: site.token,
+    })
+    expect(body.imports[0]?.words.filter(({ tag }) => tag !== null)).toMatchObject([
+      { word: 'tag', tag: 'edge', name: 'app/web', outcome: 'done' },
+      {
+        word: 'tag',
+        tag: 'gone',
+        name: 'leaf',
+        version: '1.0.0',
+        outcome: 'done',
+        why: expect.stringContaining('removed'),
+      },
+    ])
+  })
+
   test.skipIf(npm === '')('npm installs from the site what came, with what it needs', async () => {
     expect(await installed(site, 'js', { '@ours/app': '^1.0.0' })).toEqual({ '@ours/app': '1.1.0', 'leaf': '1.0.0' })
   })

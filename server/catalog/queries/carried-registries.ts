@@ -75,6 +75,28 @@ export function listCarriedTags(
   )
 }
 
+/** Every name of a tag that is in use in these registries: also of those whose version is not published. */
+export function listTagNames(
+  db: Queryable,
+  viewer: Viewer,
+  registries: readonly string[],
+): Promise<Pick<CarriedTagRow, 'format' | 'codename' | 'name' | 'tag'>[]> {
+  const { values, add } = params(registries)
+  return db.query(
+    `select format, codename, name, tag from tag
+      where codename = any($1::text[]) and ${seenBy(viewer, add, 'codename')}
+    union
+    select p.format, p.codename, p.name, t.tag from package p, jsonb_array_elements_text(p.facts->'wantedTags') as t(tag)
+      where p.codename = any($1::text[]) and ${seenBy(viewer, add, 'p.codename')}
+    union
+    select 'npm', n.codename, n.name, t.key from remote_name n,
+      jsonb_each_text(case when jsonb_typeof(n.about->'tags') = 'object' then n.about->'tags' else '{}' end) t
+      where n.codename = any($1::text[]) and ${seenBy(viewer, add, 'n.codename')}
+    order by codename, name, tag`,
+    values,
+  )
+}
+
 /** What published versions of these registries need, by their ids. */
 export function listRegistryNeeds(
   db: Queryable,
@@ -104,7 +126,12 @@ export async function listWordsHere(
   db: Queryable,
   viewer: Viewer,
   from: string,
-): Promise<{ readonly tags: readonly CarriedTagRow[]; readonly marks: readonly BroughtMark[] }> {
+): Promise<{
+  readonly tags: readonly CarriedTagRow[]
+  /** Of `tags` those that came in bundles, of hosted registries. */
+  readonly brought: readonly Pick<CarriedTagRow, 'format' | 'codename' | 'name' | 'tag'>[]
+  readonly marks: readonly BroughtMark[]
+}> {
   const given = params(from)
   const marks = await db.query<BroughtMark>(
     `select p.format, p.codename, p.name, p.version, p.arch,
@@ -115,6 +142,13 @@ export async function listWordsHere(
     where (p.facts->>'deprecatedBy' = $1 or p.facts->'yanked'->>'by' = $1 or r.facts ? 'deprecated' or r.facts ? 'yanked')
       and ${seenBy(viewer, given.add, 'p.codename')}`,
     given.values,
+  )
+  const own = params(from)
+  const brought = await db.query<Pick<CarriedTagRow, 'format' | 'codename' | 'name' | 'tag'>>(
+    `select t.format, t.codename, t.name, t.tag from tag t join distribution_definition d on d.codename = t.codename
+    where t.set_by = $1 and coalesce(d.definition->'registry'->>'kind', 'hosted') = 'hosted'
+      and ${seenBy(viewer, own.add, 't.codename')} order by t.codename, t.name, t.tag`,
+    own.values,
   )
   const all = params()
   const rows = await db.query<{ codename: string }>(
@@ -127,6 +161,7 @@ export async function listWordsHere(
       viewer,
       rows.map(({ codename }) => codename),
     ),
+    brought,
     marks,
   }
 }

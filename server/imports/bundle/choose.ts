@@ -1,7 +1,7 @@
 import { keyOfRow, type BundledPackage, type RefRow } from './manifest.ts'
 import { providersOf, type Known, type Providers, type Published } from './published.ts'
 import { registryProviders } from './registry-closure.ts'
-import { tagsHere, wordsFor, type Words, type WordsThere } from './registry-words.ts'
+import { tagNamesHere, tagsHere, wordsFor, type Words, type WordsThere } from './registry-words.ts'
 
 /** What a site is taken to have. */
 export interface Base {
@@ -89,7 +89,11 @@ export async function chooseFor(
     }
   })
   const words = wanted.some(one => one.words !== undefined)
-    ? wordsFor(wanted, await tagsHere(known, wanted), { places, going: sorted.length, there: wordsThere })
+    ? wordsFor(
+        wanted,
+        { tags: await tagsHere(known, wanted), names: await tagNamesHere(known, wanted) },
+        { places, going: sorted.length, there: wordsThere },
+      )
     : undefined
   return { packages, published: sorted, assumes: assumed.map(({ ref }) => ref), different, words }
 }

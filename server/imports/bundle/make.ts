@@ -186,6 +186,14 @@ async function tellChoice(
               message: `Of registries ${words.tags.length} tags go along, and what is said of ${words.marks.length} versions.`,
             },
           ]),
+      ...(words === undefined || words.gone === 0
+        ? []
+        : [
+            {
+              level: 'info' as const,
+              message: `Tags that are gone here, and that the site has from here: ${words.gone}.`,
+            },
+          ]),
       ...(words?.cut ?? []).map(name => ({
         level: 'warning' as const,
         message: `Only the newest ${MOST_TAGS_OF_NAME} tags of ${name} go along.`,
@@ -233,7 +241,7 @@ async function make(deps: MakeDeps, run: Run<never>, request: MakeRequest, scrat
   const gathered = await gatherData(deps, { ...request, loaded, scratch, signal, told: () => run.step({}) })
   await run.step({ say: gathered.say })
   const { packages, assumes, different, words } = choice
-  const said = (words?.tags.length ?? 0) + (words?.marks.length ?? 0)
+  const said = (words?.tags.length ?? 0) + (words?.marks.length ?? 0) + (words?.gone ?? 0)
   if (packages.length + said === 0 && gathered.data.length === 0) fail('bundle_empty', { site: site.name })
   const { files, bytes, pathOf } = membersOf(deps, choice, gathered)
   await needRoom(deps, bytes)
@@ -252,7 +260,7 @@ async function make(deps: MakeDeps, run: Run<never>, request: MakeRequest, scrat
     based_on: { ...base.basedOn, partial: !isWhole },
     packages: [...packages],
     assumes: [...assumes],
-    ...(words === undefined ? {} : { registries: { tags: words.tags, marks: words.marks } }),
+    ...(words === undefined ? {} : { registries: { tags: words.tags, marks: words.marks, sets: words.sets } }),
     data: [...gathered.data],
     files,
   }

@@ -62,6 +62,10 @@ const WordsSchema = Type.Object({
   /** `at`: when it was moved there, ISO 8601. */
   tags: Type.Array(Type.Object({ of: Index, tag: Word, at: Word }), { maxItems: MOST_TAGS }),
   marks: Type.Array(Type.Object({ of: Index, mark: MarkSchema }), { maxItems: MOST_MARKS }),
+  /** Every tag that the name of a version has there: others that came from there are gone. Absent: not said. */
+  sets: Type.Optional(
+    Type.Array(Type.Object({ of: Index, tags: Type.Array(Word, { maxItems: MOST_TAGS }) }), { maxItems: MOST_TAGS }),
+  ),
 })
 export type BundledWords = Static<typeof WordsSchema>
 
@@ -147,6 +151,8 @@ export const ReceiptSchema = Type.Object({
   ),
   /** Tags of registries there: format, codename, name, tag, version. Absent: it is of an earlier release. */
   tags: Type.Optional(Type.Array(Type.Tuple([Word, Word, Word, Word, Word]))),
+  /** Those of hosted registries that came in bundles of the sender: format, codename, name, tag. */
+  brought_tags: Type.Optional(Type.Array(Type.Tuple([Word, Word, Word, Word]))),
   /** Marks that came in bundles. */
   marks: Type.Optional(Type.Array(Type.Object({ ref: RefSchema, mark: MarkSchema }))),
   /** Digests of the files that the data there were loaded from. */
@@ -206,6 +212,18 @@ function needWords({ format, registries, packages, assumes }: BundleManifest): v
     tags.set(key, seen.add(tag))
     if (seen.size > MOST_TAGS_OF_NAME) malformed(`it has more than ${MOST_TAGS_OF_NAME} tags of ${name}`)
   }
+  const whole = new Set<string>()
+  let named = 0
+  for (const { of, tags: all } of registries.sets ?? []) {
+    const [ref, codename, name] = refOf(of)
+    const key = `${ref} ${codename} ${name}`
+    if (whole.has(key)) malformed(`it says twice which tags ${name} has`)
+    whole.add(key)
+    named += all.length
+    if (named > MOST_TAGS) malformed(`it names more than ${MOST_TAGS} tags`)
+    const missing = [...(tags.get(key) ?? [])].find(tag => !all.includes(tag))
+    if (missing !== undefined) malformed(`it has the tag ${JSON.stringify(missing)} of ${name}, and says it is gone`)
+  }
   const marked = new Set<number>()
   for (const { of } of registries.marks) {
     refOf(of)
@@ -255,7 +273,9 @@ export const refAt = (
 /** The distributions and registries that a bundle brings something of. */
 export function codenamesIn(manifest: BundleManifest): string[] {
   const { packages, registries = { tags: [], marks: [] } } = manifest
-  const said = [...registries.tags, ...registries.marks].flatMap(({ of }) => refAt(manifest, of)?.[1] ?? [])
+  const said = [...registries.tags, ...registries.marks, ...(registries.sets ?? [])].flatMap(
+    ({ of }) => refAt(manifest, of)?.[1] ?? [],
+  )
   return [...new Set([...packages.map(({ ref }) => ref[1]), ...said])]
 }
 

@@ -78,6 +78,7 @@ export async function makeReceipt(
       state,
     })),
     tags: said.tags.map(({ format, codename, name: called, tag, version: of }) => [format, codename, called, tag, of]),
+    brought_tags: said.brought.map(({ format, codename, name: called, tag }) => [format, codename, called, tag]),
     marks: said.marks.map(({ format, codename, name: called, version: of, arch, deprecated, yanked }) => ({
       ref: [format, codename, called, of, arch],
       mark: {

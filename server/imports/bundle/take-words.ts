@@ -8,7 +8,7 @@ import { refAt, type RefRow } from './manifest.ts'
 import type { ItemOutcome, WordOutcome } from './senders.ts'
 
 export interface TakeWordsDeps {
-  readonly intake: Pick<RegistryIntake, 'setTag' | 'setMark'>
+  readonly intake: Pick<RegistryIntake, 'setTag' | 'setMark' | 'keepTags'>
   readonly distributionOf: (codename: string) => Distribution | undefined
 }
 
@@ -28,6 +28,7 @@ export interface TakenWords {
   readonly others: readonly WordOutcome[]
 }
 
+const REMOVED = 'It is gone there, so it was removed here, too.'
 /** So many are kept of those that did not come as they were carried. */
 const MOST_KEPT = 1_000
 
@@ -40,7 +41,7 @@ const refOf = ([format, codename, name, version, arch]: RefRow): PackageRef => (
 export async function takeWords(deps: TakeWordsDeps, from: TakeWordsFrom): Promise<TakenWords> {
   const { bundle, sender, actor, hidden, signal, items } = from
   const { manifest } = bundle
-  const { tags, marks } = manifest.registries ?? { tags: [], marks: [] }
+  const { tags, marks, sets = [] } = manifest.registries ?? { tags: [], marks: [] }
   const others: WordOutcome[] = []
   const changed = new Set(items.filter(({ outcome }) => outcome === 'upstream_changed').map(({ seq }) => seq))
   let done = 0
@@ -83,7 +84,22 @@ export async function takeWords(deps: TakeWordsDeps, from: TakeWordsFrom): Promi
     )
   for (const { of, tag, at } of tags)
     await take(of, { word: 'tag', tag }, (registry, ref) =>
-      deps.intake.setTag({ registry, ref, tag, at: new Date(at).toISOString() as Iso }, actor),
+      deps.intake.setTag({ registry, ref, tag, at: new Date(at).toISOString() as Iso, by }, actor),
     )
+  const until = new Date(manifest.created_at).toISOString() as Iso
+  for (const { of, tags: kept } of sets) {
+    signal.throwIfAborted()
+    const ref = refAt(manifest, of)
+    const registry = ref === undefined ? '' : placeOf(ref, of)
+    if (ref === undefined || typeof registry === 'string') continue
+    const { format, codename, name } = refOf(ref)
+    const gone = await deps.intake.keepTags({ registry, of: { format, codename, name }, tags: kept, until, by }, actor)
+    for (const { tag, version } of gone) {
+      done++
+      const [, , , , arch] = ref
+      if (others.length < MOST_KEPT)
+        others.push({ word: 'tag', tag, ref: [format, codename, name, version, arch], outcome: 'done', why: REMOVED })
+    }
+  }
   return { done, others }
 }

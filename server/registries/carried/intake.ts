@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { addCarried, setCarriedFacts } from '../../catalog/queries/remote-carried.ts'
-import { readTag } from '../../catalog/queries/tags.ts'
+import { readTag, readTags } from '../../catalog/queries/tags.ts'
 import type { Actor, Admit } from '../../catalog/change.ts'
+import { isRefusal } from '../../core/errors.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { isServed } from '../../core/manifest.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
@@ -100,7 +101,7 @@ export function createIntake(deps: RegistryDeps): RegistryIntake {
       locks.run(`${carried.registry.codename} ${carried.ref.name} ${carried.ref.version}`, () =>
         admit(carried, signal),
       ),
-    async setTag({ registry, ref, tag, at }, actor) {
+    async setTag({ registry, ref, tag, at, by }, actor) {
       const { format, codename, name, version } = ref
       const { tags } = rulesOf(format)
       if (tags === undefined) return { outcome: 'refused', why: 'Versions of this format have no tags.' }
@@ -125,9 +126,23 @@ export function createIntake(deps: RegistryDeps): RegistryIntake {
           outcome: 'stays',
           why: `${before.by} moved it to ${before.version} on ${before.at.slice(0, 10)}, later than it was moved there.`,
         }
-      await catalog.change({ kind: 'tag', of, tag, version, at }, actor)
+      await catalog.change({ kind: 'tag', of, tag, version, at, by }, actor)
       await tags.moved?.(deps, { ref, tag })
       return before === undefined ? DONE : { outcome: 'done', why: `It named ${before.version} before.` }
+    },
+    async keepTags({ registry, of, tags, until, by }, actor) {
+      // what its upstream said last counts there
+      if (isProxy(registry)) return []
+      const kept = new Set(tags)
+      const gone = (await readTags(db, ALL_SEEING, of)).filter(
+        one => one.by === by && one.at <= until && !kept.has(one.tag),
+      )
+      for (const { tag } of gone)
+        await catalog.change({ kind: 'tag', of, tag }, actor).catch((error: unknown) => {
+          // somebody removed it meanwhile
+          if (!isRefusal(error, 'tag_not_found')) throw error
+        })
+      return gone
     },
     async setMark({ registry, ref, mark, from }, actor) {
       const { codename, name, version, arch } = ref

@@ -129,6 +129,37 @@ describe.skipIf(noBrowser !== undefined)('registries that read through', () => {
     ])
   })
 
+  test('a mark of a name that looks like ours stands below the name, and each view has a toolbar of one height', async () => {
+    const made = await it.daemon.call('POST', '/registries/', { token: admin, body: { name: 'nests', format: 'pypi' } })
+    expect(made.status, made.text).toBe(201)
+    const spec = { name: 'ourslib', version: '1.0' }
+    const form = new FormData()
+    form.set('content', new Blob([new Uint8Array(buildWheel(spec))]), wheelName(spec))
+    const headers = { Authorization: `Basic ${Buffer.from(`__token__:${admin}`).toString('base64')}` }
+    const sent = await fetch(`${it.daemon.url}/pypi/nests/legacy/`, { method: 'POST', body: form, headers })
+    expect(sent.ok, await sent.text()).toBe(true)
+    await (await fetch(`${it.daemon.url}/pypi/outside/simple/0urslib/`)).text()
+    await it.asAdmin('#/registries?in=outside')
+    const heights = new Set<number>()
+    for (const name of ['Hidden', 'Let through', 'Asked for']) {
+      await view(name).click()
+      await page.locator('.toolbar select, .toolbar .filter').or(view('Let through')).first().waitFor()
+      heights.add(await page.locator('.toolbar').evaluate(one => Math.round(one.getBoundingClientRect().height)))
+    }
+    expect([...heights]).toHaveLength(1)
+    const mark = page.getByRole('row', { name: /0urslib/ }).locator('.state')
+    for (const width of [1440, 420]) {
+      await page.setViewportSize({ width, height: 900 })
+      await mark.waitFor()
+      const gap = await mark.evaluate(one => {
+        const name = document.createRange()
+        name.selectNode(one.closest('td')?.firstChild as Node)
+        return one.getBoundingClientRect().top - name.getBoundingClientRect().bottom
+      })
+      expect(gap).toBeGreaterThanOrEqual(0)
+    }
+  })
+
   test('a group names its members, and its page says in which order they answer', async () => {
     const made = await it.daemon.call('POST', '/registries/', {
       token: admin,

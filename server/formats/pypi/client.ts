@@ -33,7 +33,7 @@ function pip(place: Place): RegistrySetup {
     secret: true,
   }
   return {
-    client: 'pip, twine',
+    client: place.publishes ? 'pip, twine' : 'pip',
     files: place.publishes ? [config, upload] : [config],
     setup: [`pip config set global.index-url ${simpleOf(place)}`],
     install: 'pip install PACKAGE',

@@ -149,7 +149,7 @@ test('a young version comes of age at its moment, by the date of its upstream', 
   const said = await seen(rules)
   expect(said).toEqual({
     '1.0.0': 'served',
-    '2.0.0': `It is younger than 7 days: published on ${ago(6).slice(0, 10)}, let through from ${ripe.toISOString()} on.`,
+    '2.0.0': `It is younger than 7 days: published on ${ago(6).slice(0, 10)}, let through from ${ripe.toISOString().slice(0, 16).replace('T', ' ')} UTC on.`,
     '3.0.0': expect.stringMatching(/^It is younger/) as string,
   })
   const registry = it.registry(rules)

@@ -54,6 +54,9 @@ export interface Young {
   readonly ripe_at: Date | null
 }
 
+/** `2026-12-05 06:23 UTC` */
+const printMinute = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+
 /** Whether a version is too young, with the sentence for people; undefined where it is old enough by its rules. */
 export function youth(
   { published_at: published, seen_at: seen }: Pick<RemoteRow, 'published_at' | 'seen_at'>,
@@ -66,7 +69,7 @@ export function youth(
     return { said: `Its upstream names no date for it, so it counts as younger than ${days}.`, ripe_at: null }
   const ripe = new Date(from.getTime() + minAgeDays * DAY_MS)
   const since = ageFrom === 'upstream' ? `published on ${dayOf(from)}` : `first seen on ${dayOf(from)}`
-  return { said: `It is younger than ${days}: ${since}, let through from ${ripe.toISOString()} on.`, ripe_at: ripe }
+  return { said: `It is younger than ${days}: ${since}, let through from ${printMinute(ripe)} on.`, ripe_at: ripe }
 }
 
 export function createJudge({ db, matcher, settings, clock, flights, lookalikes }: JudgeDeps): Judge {

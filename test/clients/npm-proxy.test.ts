@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Codename } from '../../server/core/identity.ts'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { decideVersion, defineRegistries, hostedRegistry } from '../support/defined-registries.ts'
 import { createNpmHome, npmClient, OTHER_CLIENTS, type NpmHome } from '../support/npm-clients.ts'
@@ -52,6 +53,10 @@ beforeAll(async () => {
     hostedRegistry('ours', 'npm'),
     proxyRegistry('outside', 'npm', { url: upstream.url, minAgeDays: 7 }),
     proxyRegistry('strict', 'npm', { url: upstream.url, holdLookalikes: true }),
+    {
+      ...hostedRegistry('house', 'npm'),
+      registry: { kind: 'group', members: ['ours', 'outside'] as Codename[], reserved: ['@house/*'] },
+    },
     { ...hostedRegistry('words', 'npm'), registry: { kind: 'hosted', reserved: ['house-forms'] } },
   ])
   daemon = await startDaemon({ root })
@@ -183,6 +188,58 @@ describe.skipIf(npm === '')('npm (needs npm)', () => {
     expect(ran.code).not.toBe(0)
     expect(ran.all).toMatch(/E404[\s\S]*internal-lib belongs to/)
     expect(upstream.asked()).toEqual([])
+  })
+
+  test('through a group neither a scope without a registry, a lock file that names another server, nor a redirect brings what is outside', async () => {
+    const publisher = await homeFor('ours', token)
+    const published = await publisher.run(
+      npm,
+      ['publish'],
+      await publisher.project({ 'package.json': JSON.stringify({ name: 'own-forms', version: '1.0.0' }) }),
+    )
+    expect(published.code, published.all).toBe(0)
+    const old = { versions: [{ version: '1.0.0' }, { version: '99.0.0' }] }
+    for (const name of ['own-forms', '@house/forms']) list(name, old)
+    // of the group alone: its client has no line for the scope
+    const group = await createNpmHome({
+      registry: `${daemon.url}/npm/house`,
+      lines: ['replace-registry-host=always'],
+    })
+    homes.push(group)
+    upstream.forget()
+    const scoped = await group.run(npm, ['install', '@house/forms'], await group.project(app()))
+    expect([scoped.code === 0, scoped.all]).toEqual([false, expect.stringContaining('belongs to this house')])
+
+    // its address is that of another server, where there is a higher version
+    const locked = (version: string): Record<string, string> => ({
+      ...app({ 'own-forms': version }),
+      'package-lock.json': JSON.stringify({
+        ...{ name: 'app', version: '1.0.0', lockfileVersion: 3, requires: true },
+        packages: {
+          '': { name: 'app', version: '1.0.0', dependencies: { 'own-forms': version } },
+          'node_modules/own-forms': {
+            version,
+            resolved: `http://packages.example/npm/house/own-forms/-/own-forms-${version}.tgz`,
+          },
+        },
+      }),
+    })
+    const higher = await group.run(npm, ['ci'], await group.project(locked('99.0.0')))
+    expect(higher.code, higher.all).not.toBe(0)
+    const project = await group.project(locked('1.0.0'))
+    const own = await group.run(npm, ['ci'], project)
+    expect(own.code, own.all).toBe(0)
+    expect(await installed(project, 'own-forms')).toBe('1.0.0')
+    expect(upstream.asked()).toEqual([])
+
+    // another name, which leads to that of the house
+    upstream.put('/other-name', { status: 302, body: '', headers: { Location: '/own-forms' } })
+    const moved = await group.run(npm, ['install', 'other-name'], await group.project(app()))
+    expect([moved.code === 0, moved.all]).toEqual([false, expect.stringContaining('it is about \"own-forms\"')])
+    const asked = await group.run(npm, ['install', 'own-forms'], project)
+    expect(asked.code, asked.all).toBe(0)
+    expect(await installed(project, 'own-forms')).toBe('1.0.0')
+    expect(upstream.asked().filter(path => path.includes('.tgz'))).toEqual([])
   })
 
   test('a name that looks like one of the house waits where its registry says so, and the person reads why', async () => {

@@ -127,27 +127,30 @@ test('versions that no list names are found by their pom', async () => {
   expect(await file('listless', '2.0', '.jar')).toMatchObject({ status: 404 })
 })
 
-test('young, malicious and critical versions are in no list, and their files say why', async () => {
+/** A library whose newest versions clients must not get: critical, malicious, young. */
+async function listMixed(artifact: string): Promise<void> {
   const young = new Date(Date.now() - DAY_MS)
-  for (const version of ['1.0', '2.0', '3.0']) put({ artifact: 'mixed', version })
-  put({ artifact: 'mixed', version: '4.0', at: young.toUTCString() })
+  for (const version of ['1.0', '2.0', '3.0']) put({ artifact, version })
+  put({ artifact, version: '4.0', at: young.toUTCString() })
+  const about = (...versions: readonly string[]) => ({
+    affected: [{ package: { ecosystem: 'Maven', name: `com.example:${artifact}` }, versions }],
+  })
   await importData(
-    osvRecord('MAL-2026-8', [], {
-      affected: [{ package: { ecosystem: 'Maven', name: 'com.example:mixed' }, versions: ['3.0'] }],
-    }),
-    osvRecord('GHSA-crit-crit-crit', [], {
-      affected: [{ package: { ecosystem: 'Maven', name: 'com.example:mixed' }, versions: ['2.0'] }],
-      database_specific: { severity: 'CRITICAL' },
-    }),
+    osvRecord(`MAL-${artifact}`, [], about('3.0')),
+    osvRecord(`GHSA-${artifact}`, [], { ...about('2.0'), database_specific: { severity: 'CRITICAL' } }),
   )
   // the list has just changed, so the dates are those of the poms
-  list('mixed', ['1.0', '2.0', '3.0', '4.0'], young.toISOString().slice(0, 19).replaceAll(/[-:T]/g, ''))
+  list(artifact, ['1.0', '2.0', '3.0', '4.0'], young.toISOString().slice(0, 19).replaceAll(/[-:T]/g, ''))
+}
+
+test('young, malicious and critical versions are in no list, and their files say why', async () => {
+  await listMixed('mixed')
   const { text } = await get('com/example/mixed/maven-metadata.xml')
   expect(versionsIn(text)).toEqual(['1.0'])
   expect(text).toContain('<release>1.0</release>')
   const reasons = {
     '2.0': 'The policy blocks it',
-    '3.0': 'It is malicious: MAL-2026-8',
+    '3.0': 'It is malicious: MAL-mixed',
     '4.0': 'It is younger than 7 days',
   }
   for (const [version, said] of Object.entries(reasons))
@@ -198,7 +201,7 @@ const isReady =
 const NEEDS = 'needs maven, with the dependency plugin of Debian, or MAVEN_PLUGINS'
 test.skipIf(!isReady)(`mvn resolves through a group with ours before it (${NEEDS})`, async () => {
   for (const more of [
-    { name: 'ours', format: 'maven' },
+    { name: 'ours', format: 'maven', reserved: ['org.house.*'] },
     { name: 'all-maven', format: 'maven', kind: 'group', members: ['ours', 'outside'] },
   ])
     expect((await ask('POST', '/registries/', more)).status).toBe(201)
@@ -213,12 +216,59 @@ test.skipIf(!isReady)(`mvn resolves through a group with ours before it (${NEEDS
       join(home, 'settings.xml'),
       `<settings><localRepository>${home}/local</localRepository><mirrors>${mirror('plugins', 'central', plugins)}</mirrors></settings>`,
     )
-    const { code, out, err } = await run('mvn', [
-      ...['-B', '-s', join(home, 'settings.xml'), 'org.apache.maven.plugins:maven-dependency-plugin:3.5.0:get'],
-      ...['-Dartifact=com.example:used:1.0', '-Dtransitive=false'],
-      `-DremoteRepositories=all::default::${daemon.url}/maven/all-maven/`,
-    ])
-    expect([code, `${out}${err}`]).toEqual([0, expect.stringContaining('used-1.0.jar')])
+    const mvn = async (goal: string, ...args: readonly string[]) => {
+      const plugin = `org.apache.maven.plugins:maven-dependency-plugin:3.5.0:${goal}`
+      const { code, out, err } = await run('mvn', ['-B', '-s', join(home, 'settings.xml'), plugin, ...args])
+      return [code, `${out}${err}`]
+    }
+    const address = `${daemon.url}/maven/all-maven/`
+    const fetched = (artifact: string, version: string) =>
+      mvn(
+        'get',
+        `-Dartifact=com.example:${artifact}:${version}`,
+        '-Dtransitive=false',
+        `-DremoteRepositories=all::default::${address}`,
+      )
+    expect(await fetched('used', '1.0')).toEqual([0, expect.stringContaining('used-1.0.jar')])
+
+    // young, malicious and critical versions are above the one that is taken
+    await listMixed('several')
+    expect(await fetched('several', 'LATEST')).toEqual([0, expect.stringContaining('several-1.0.jar')])
+    const repositories = `<repositories><repository><id>all</id><url>${address}</url></repository></repositories>`
+    const needs = `<dependency><groupId>com.example</groupId><artifactId>several</artifactId><version>[1.0,)</version></dependency>`
+    const project = async (more: string): Promise<string> => {
+      const pom = join(home, 'pom.xml')
+      await writeFile(
+        pom,
+        buildPom({
+          ...{ group: 'org.app', artifact: 'app', version: '1', packaging: 'pom' },
+          more: `${more}${repositories}`,
+        }),
+      )
+      return pom
+    }
+    const range = await project(`<dependencies>${needs}</dependencies>`)
+    expect(await mvn('resolve', '-f', range)).toEqual([0, expect.stringContaining('com.example:several:jar:1.0')])
+    for (const [version, said] of [
+      ['2.0', 'The policy blocks it'],
+      ['3.0', 'It is malicious: MAL-several'],
+      ['4.0', 'It is younger than 7 days'],
+    ] as const)
+      expect(await fetched('several', version)).toEqual([1, expect.stringContaining(said)])
+
+    // a parent that is reserved and nowhere here, and outside is one
+    const parent = { group: 'org.house', artifact: 'parent', version: '7', packaging: 'pom' }
+    for (const [end, body] of [
+      ['parent-7.pom', buildPom(parent)],
+      ['parent-7.pom.sha1', sha1(buildPom(parent))],
+    ] as const)
+      upstream.put(`/m2/org/house/parent/7/${end}`, { body })
+    const child = await project(
+      '<parent><groupId>org.house</groupId><artifactId>parent</artifactId><version>7</version><relativePath/></parent>',
+    )
+    upstream.forget()
+    expect(await mvn('resolve', '-f', child)).toEqual([1, expect.stringContaining('org.house:parent')])
+    expect(upstream.asked()).toEqual([])
   } finally {
     await rm(home, { recursive: true, force: true })
   }

@@ -361,6 +361,14 @@ describe('refused, and nothing of it stays', () => {
     'org/example/lib/1.0/lib-1.0%00.jar',
     'org/example/lib/1.0/lib-1.0%0a.jar',
     'org/example/lib//lib-1.0.jar',
+    // a moment that no calendar has, and a number that has no next one
+    'org/example/lib/1.0-SNAPSHOT/lib-1.0-99999999.999999-1.jar',
+    'org/example/lib/1.0-SNAPSHOT/lib-1.0-20261122.094857-999999999.jar',
+    'org/example/lib/1.0-SNAPSHOT/lib-1.0-20261122.094857-0.jar',
+    'org/example/lib/1.0-SNAPSHOT/lib-2.0-20261122.094857-1.jar',
+    `${'a/'.repeat(300)}lib/1.0/lib-1.0.jar`,
+    '%D0%BErg/example/lib/1.0/lib-1.0.jar',
+    'org/example/lib/1.0/lib-1.0-a%2fb.jar',
   ])('the address %s', async path => {
     expect((await maven.put(path, 'x')).status).toBe(400)
   })
@@ -377,6 +385,8 @@ describe('refused, and nothing of it stays', () => {
     expect((await maven.put(`${at}.jar.md5`, 'not hex')).status).toBe(400)
     expect((await maven.put(`${at}.jar.md5`, `${sum('md5', files['.jar'] ?? '')}  sums-1.0.jar\n`)).status).toBe(201)
     expect(short(await deploy('sums', '1.0', files))).toMatch(/^201/)
+    for (const algorithm of ['sha256', 'sha512'])
+      expect(short(await maven.put(`${at}.jar.${algorithm}`, sum(algorithm, 'x')))).toMatch(/^400 The sha/)
   })
 
   test.each([
@@ -387,6 +397,17 @@ describe('refused, and nothing of it stays', () => {
     ['of 3 MB', `<metadata>${' '.repeat(3 * 2 ** 20)}</metadata>`, /^400 .*larger than 2 MiB/],
   ])('a list %s', async (_, body, why) => {
     expect(short(await maven.put('org/example/list/maven-metadata.xml', body))).toMatch(why)
+  })
+
+  test('a list of builds with wild moments and numbers, which is not taken for true', async () => {
+    const at = 'org/example/wild/1.0-SNAPSHOT'
+    const files = { '.jar': buildLibrary(), '.pom': buildPom({ artifact: 'wild', version: '1.0-SNAPSHOT' }) }
+    expect(short(await maven.deploy({ artifact: 'wild', version: '1.0-20261122.094857-1', files }))).toMatch(/^201/)
+    const list = `<metadata><groupId>org.example</groupId><artifactId>wild</artifactId><version>1.0-SNAPSHOT</version><versioning><snapshot><timestamp>99999999.999999</timestamp><buildNumber>99999999999</buildNumber></snapshot><lastUpdated>99999999999999</lastUpdated></versioning></metadata>`
+    expect((await maven.put(`${at}/maven-metadata.xml`, list)).status).toBe(201)
+    const { text } = await maven.get(`${at}/maven-metadata.xml`)
+    expect(text).toContain('<timestamp>20261122.094857</timestamp>')
+    expect(text).not.toContain('9999')
   })
 
   test('requests that no client sends', async () => {

@@ -165,6 +165,18 @@ describe('through a proxy', () => {
     expect(upstream.asked().filter(path => path.includes('house-top'))).toEqual([])
   })
 
+  test('a parent that climbs out of its folder is asked for nowhere', async () => {
+    const pom = buildPom({
+      artifact: 'climber',
+      more: '<parent><groupId>org.example</groupId><artifactId>top</artifactId><version>../../../secret</version></parent>',
+    })
+    outside({ is: 'climber' })
+    upstream.put('/org/example/climber/1.0/climber-1.0.pom', { body: pom })
+    upstream.forget()
+    await jar('climber')
+    expect(upstream.asked().filter(path => path.includes('secret') || path.includes('/top/'))).toEqual([])
+  })
+
   test('a circle ends', async () => {
     outside({ is: 'egg', packaging: 'pom', parent: 'hen' })
     outside({ is: 'hen', packaging: 'pom', parent: 'egg' })

@@ -122,6 +122,16 @@ const ZIPS: readonly MalformedPython[] = [
     /larger than/,
   ),
   wheel(
+    'METADATA that is a bomb: 64 MiB of nothing behind a size of ten bytes',
+    packWheel(
+      wheelEntries(HELLO).map(entry =>
+        entry.name.endsWith('/METADATA') ? { ...entry, body: Buffer.alloc(64 * 2 ** 20), size: 10 } : entry,
+      ),
+      INFO,
+    ),
+    /larger than/,
+  ),
+  wheel(
     'a compression that is not read',
     patched(
       patched(PLAIN, CENTRAL, (b, at) => b.writeUInt16LE(12, at + 10)),

@@ -33,11 +33,25 @@ function complainOfName(group: string, artifact: string): string | undefined {
   return artifact.startsWith('maven-metadata.xml') ? 'maven-metadata.xml is the name of a list of versions' : undefined
 }
 
+/** The next number has to be one, too. */
+const MOST_BUILDS = 99_999_999
+
+/** Whether a build has a moment of the calendar and a number; versions that name no build have nothing to be odd. */
+function isOddBuild(version: string): boolean {
+  const build = buildOf(version)
+  if (build === undefined) return false
+  const { timestamp, number } = build
+  const iso = timestamp.replace(/^(....)(..)(..)\.(..)(..)(..)$/, '$1-$2-$3T$4:$5:$6Z')
+  return Number.isNaN(Date.parse(iso)) || number < 1 || number > MOST_BUILDS
+}
+
 /** Why a version cannot be served under an address, or undefined. */
 function complainOfVersion(version: string): string | undefined {
   if (!VERSION.test(version) || version.includes('..') || version.length > LONGEST)
     return `the version is letters, digits, dots, hyphens, underscores, + and ~, begins with a letter or digit, and has at most ${LONGEST} characters`
   if (version.endsWith('.')) return 'the version ends with a dot'
+  if (isOddBuild(version))
+    return `the build of a snapshot has a moment of the calendar, and a number from 1 to ${MOST_BUILDS}`
   if (META_VERSIONS.has(version.toUpperCase())) return `${version} is a word for another version`
   return version.startsWith('maven-metadata.xml') ? 'maven-metadata.xml is the name of a list of versions' : undefined
 }

@@ -254,6 +254,51 @@ describe('is refused, and nothing stays open', () => {
       },
       /more than 20 parts/,
     ],
+    [
+      'a pom with a classifier in place of its own',
+      { 'lib-1.0.jar': jarWith('a'), 'lib-1.0-build.pom': buildPom() },
+      /"lib-1.0-build.pom" has a classifier, and no lib-1.0.pom came/,
+    ],
+    [
+      'a second pom of another name',
+      { 'lib-1.0.jar': jarWith('a'), 'lib-1.0.pom': buildPom(), 'other-1.0.pom': buildPom({ artifact: 'other' }) },
+      /"other-1.0.pom" is a second pom/,
+    ],
+    [
+      'a jar whose pom is a bomb: 64 MiB behind a size of ten bytes',
+      {
+        'lib-1.0.jar': buildZip([
+          { name: 'META-INF/maven/org.example/lib/pom.xml', body: Buffer.alloc(64 * 2 ** 20, ' '), size: 10 },
+        ]),
+      },
+      /more than|larger|its size|says/,
+    ],
+    [
+      'a jar whose pom says that it has 64 MiB',
+      { 'lib-1.0.jar': buildZip([{ name: 'META-INF/maven/org.example/lib/pom.xml', body: big.repeat(64) }]) },
+      /larger than 8 MiB/,
+    ],
+    [
+      'a plugin whose descriptor has 64 MiB behind a size of ten bytes',
+      {
+        'x-plugin-1.0.jar': buildZip([
+          { name: 'META-INF/maven/plugin.xml', body: Buffer.alloc(64 * 2 ** 20, ' '), size: 10 },
+        ]),
+        'x-plugin-1.0.pom': buildPom({ artifact: 'x-plugin', packaging: 'maven-plugin' }),
+      },
+      /more than|larger|its size|says/,
+    ],
+    [
+      'sources that unpack to more than any disk',
+      {
+        ...withJar(jarWith('a')),
+        'lib-1.0-sources.jar': buildZip(
+          Array.from({ length: 3 }, (__, n) => ({ name: `A${n}.java`, body: '', size: 0xfffffff0 })),
+        ),
+      },
+      /lib-1.0-sources.jar.*unpacks to more than 8 GiB/,
+    ],
+    ['a jar in capitals that climbs out', { 'lib-1.0.JAR': jarWith('../x'), 'lib-1.0.pom': buildPom() }, /leads out/],
     ['a jar without a pom', { 'lib-1.0.jar': jarWith('a') }, /no .pom came with it/],
     [
       'a jar with the poms of others',

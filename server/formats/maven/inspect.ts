@@ -204,6 +204,8 @@ async function look(file: SpooledFile, signal: AbortSignal): Promise<Inspection<
   })
   if (pom === undefined) return malformed('no .pom came with it, which says what it is and needs')
   const version = versionOf(pom, file)
+  if (own !== undefined && (kindOf(own, pom.self.artifact, version)?.classifier ?? '') !== '')
+    malformed(`${quote(own.filename)} has a classifier, and no ${pom.self.artifact}-${version}.pom came`)
   // what has a classifier and comes first came without the main file: it is a part of its own
   const part = kindOf(file, pom.self.artifact, version)
   const isPart = part !== undefined && part.classifier !== ''

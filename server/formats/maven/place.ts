@@ -69,6 +69,8 @@ export function placeOf(segments: readonly string[]): Place {
   if (buildOf(version) !== undefined) return refuse(segments, 'builds lie in the folder of their snapshot')
   const named = readName(filename, artifact, version)
   if (named === undefined) return refuse(segments, `the name of the file does not begin with ${artifact}-${version}`)
+  const odd = complainOf({ group, artifact, version: named.version })
+  if (odd !== undefined) return refuse(segments, odd)
   const kind = readKind(named.rest)
   if (kind === undefined || filename.length > 250)
     return refuse(segments, 'the name of the file has no extension, or odd characters')

@@ -5,7 +5,7 @@ import type { PackageRef } from '../../core/identity.ts'
 import { isServed, type Manifest } from '../../core/manifest.ts'
 import { isDigest, type RemoteFile } from '../../core/remote-file.ts'
 import type { Distribution } from '../../core/repository.ts'
-import { fileName, isSnapshot, nameOf, partArch, partsOf } from '../../formats/maven/coordinates.ts'
+import { complainOf, fileName, isSnapshot, nameOf, partArch, partsOf } from '../../formats/maven/coordinates.ts'
 import { mainExtension } from '../../formats/maven/inspect.ts'
 import { MAX_POM_BYTES, readPom } from '../../formats/maven/pom.ts'
 import { versionKey } from '../../formats/maven/version.ts'
@@ -169,6 +169,8 @@ export function createMavenProxy({
   async function fetchParents(request: RegistryRequest, pom: Buffer): Promise<void> {
     let { licences, parent } = readPom(pom)
     for (let n = 0; licences.length === 0 && parent !== undefined && n < MOST_PARENTS; n++) {
+      // an address is made of it
+      if (complainOf(parent) !== undefined) return
       const [name, { version }] = [nameOf(parent), parent]
       try {
         await remote.find(request.registry, name)

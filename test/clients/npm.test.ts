@@ -247,7 +247,7 @@ describe.skipIf(npm === '')('npm (needs npm)', () => {
     expect(published.code, published.all).toBe(0)
     const removed = await uploader.run(npm, ['unpublish', 'stays', '--force'], project)
     expect(removed.code).not.toBe(0)
-    expect(removed.all).toMatch(/This needs maintainer or admin/)
+    expect(removed.all).toMatch(/This needs maintainer or admin[^\n]*npm deprecate/)
     expect(Object.keys((await packument('stays')).versions ?? {})).toEqual(['1.0.0', '1.1.0'])
   })
 

@@ -98,7 +98,7 @@ const Rules = {
   upstream: Type.Optional(
     Type.Object(
       {
-        url: Type.String({ minLength: 1, maxLength: 2_000 }),
+        url: Type.Optional(Type.String({ minLength: 1, maxLength: 2_000 })),
         user: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 200 }), Type.Null()])),
         secret: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 4_000 }), Type.Null()])),
       },

@@ -558,3 +558,17 @@ test('who asks for ever other names in vain fills no disk', async () => {
       from remote_unanswered`),
   ).toEqual([{ n: MOST_UNANSWERED, oldest: false, newest: true }])
 })
+
+test('a secret is taken away, or set, without naming the address again; a new proxy needs one', async () => {
+  const upstream = { url: URL_OUTSIDE, user: 'ci', secret: 'first' }
+  await proxy('outside', { upstream })
+  const sent = async () => (await call('GET /registries/{name}', { params: { name: 'outside' } })).upstream
+  const known = { url: URL_OUTSIDE, user: 'ci' }
+  await change('outside', { upstream: { secret: null } })
+  expect(await sent()).toEqual({ ...known, has_secret: false })
+  await change('outside', { upstream: { secret: 'second' } })
+  expect(await sent()).toEqual({ ...known, has_secret: true })
+  const { notes } = await change('outside', { upstream: { user: 'other' } })
+  expect([await sent(), notes]).toEqual([{ url: URL_OUTSIDE, user: 'other', has_secret: false }, [expect.anything()]])
+  expect(await refusal(make('more', { kind: 'proxy', upstream: { secret: 'x' } }))).toBe('bad_registry upstream.url')
+})

@@ -6,7 +6,8 @@ import { parseTarget } from '../../outbound/target.ts'
 
 /** Where a proxy reads. */
 export interface UpstreamWish {
-  readonly url: string
+  /** Absent: it stays. */
+  readonly url?: string | undefined
   /** Sent with the secret; null: the secret is a token. */
   readonly user?: string | null | undefined
   /** Null takes it away. */
@@ -78,7 +79,7 @@ export function readUpstream(
   before: RegistryUpstream | undefined,
   deps: UpstreamDeps,
 ): { readonly upstream: RegistryUpstream; readonly secret: SecretChange } {
-  const url = readUrl(wish.url, deps)
+  const url = readUrl(wish.url ?? before?.url ?? refuse('upstream.url', 'a new one needs it'), deps)
   const isElsewhere = before !== undefined && new URL(before.url).origin !== new URL(url).origin
   const user = readUser(wish.user === undefined && !isElsewhere ? before?.user : (wish.user ?? undefined))
   const upstream = { url, ...(user === undefined ? {} : { user }) }

@@ -1,3 +1,4 @@
+import { isRefusal } from '../../core/errors.ts'
 import { versionIn } from '../../formats/npm/name.ts'
 import { needHosted, needOwn } from '../admit.ts'
 import type { ProtocolDeps } from '../protocol-deps.ts'
@@ -35,6 +36,18 @@ const documentsOf = ({ packuments, remoteDocuments }: Deps, { registry }: Regist
 const ATTESTATIONS = '-/npm/v1/attestations/'
 
 const isRead = ({ method }: Pick<RegistryRequest, 'method'>): boolean => method === 'GET' || method === 'HEAD'
+
+/** Why who may publish may not remove, with what they may do; undefined where they may. @throws for everybody else */
+function refusalOf(caller: RegistryRequest['caller']): RegistryAnswer | undefined {
+  try {
+    caller.need('manage')
+    return undefined
+  } catch (error) {
+    if (!isRefusal(error, 'forbidden')) throw error
+    caller.need('write')
+    return refused(403, `${error.message} Whoever publishes may warn people of a version: npm deprecate.`)
+  }
+}
 
 /** Addresses that are about many packages; of a group its members answer them together. */
 async function atMany(deps: Deps, request: RegistryRequest, group?: Together): Promise<RegistryAnswer | undefined> {
@@ -106,7 +119,8 @@ async function atName(deps: Deps, request: RegistryRequest): Promise<RegistryAns
   }
   if (first === '-rev' && second !== undefined && third === undefined) {
     if (method !== 'PUT' && method !== 'DELETE') return undefined
-    caller.need('manage')
+    const may = refusalOf(caller)
+    if (may !== undefined) return may
     needOwn(registry)
     return method === 'PUT'
       ? announceUnpublish(deps, request, { name, revision: second })
@@ -118,7 +132,8 @@ async function atName(deps: Deps, request: RegistryRequest): Promise<RegistryAns
       return (isProxy(registry) ? remoteTarball : tarball)(deps, request, { name, file: second })
     }
     if (method !== 'DELETE' || third !== '-rev' || fourth === undefined) return undefined
-    caller.need('manage')
+    const may = refusalOf(caller)
+    if (may !== undefined) return may
     needOwn(registry)
     return unpublish(deps, request, { name, revision: fourth, version: versionIn(name, second) ?? second })
   }

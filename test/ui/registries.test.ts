@@ -208,6 +208,14 @@ describe.skipIf(noBrowser !== undefined)('registries', () => {
       await dialog().getByRole('button', { name: back }).click()
       await versions.getByText(word, { exact: true }).first().waitFor({ state: 'detached' })
     }
+    // a search shows the newest version, whichever was changed last
+    for (const version of ['1.0.0', '1.1.0']) await publish('marked', 'twice', version)
+    const path = '/registries/marked/packages/twice/versions/1.0.0/mark'
+    expect((await it.daemon.call('PUT', path, { token: admin, body: { reason: 'Old.' } })).status).toBe(204)
+    await page.goto(`${it.daemon.url}/#/registries?q=twice`)
+    const found = page.getByRole('table', { name: 'Packages that were found' })
+    await found.getByRole('row', { name: /twice/ }).waitFor()
+    expect(await found.getByRole('row', { name: /twice/ }).innerText()).toContain('1.1.0')
     // clients of images know no such word
     await make('pictures', 'oci')
     expect((await it.daemon.call('GET', '/registries/pictures', { token: admin })).body).toMatchObject({ mark: null })

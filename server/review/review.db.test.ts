@@ -203,6 +203,8 @@ test('the preview counts what the licence of a package comes to, and moves what 
     state: 'pending_review',
     reports: [{ ...says({ declared: 'AGPL-3.0-only' }), outcome: 'warned', verdict: 'licence', holds: true }],
   })
+  const unsigned: Report = { step: 'signature', outcome: 'warned', verdict: 'unsigned', said: 'None.', holds: true }
+  await stock.put({ name: 'unsigned', state: 'pending_review', reports: [says({ declared: 'MIT' }), unsigned] })
   await stock.put({ name: 'seen', state: 'pending_review', reports: [says({ declared: 'AGPL-3.0-only' })] })
   await decide('seen')
   expect(await stateOf('seen')).toBe('published')
@@ -220,12 +222,12 @@ test('the preview counts what the licence of a package comes to, and moves what 
     return [checked, ...items.map(({ name, to, action, licence }) => `${name} ${to}: ${action} ${licence ?? ''}`)]
   }
   const none: LicencePolicy = { forbidden: '', action: 'review', undeclared_action: 'allow' }
-  expect(await moves(none)).toEqual([1, 'waiting published: allow '])
+  expect(await moves(none)).toEqual([2, 'waiting published: allow '])
   const said = 'Licence: AGPL-3.0-only is on the list of forbidden licences.'
-  expect(await moves({ ...none, forbidden: 'AGPL-*' })).toEqual([5, `copyleft pending_review: review ${said}`])
-  expect(await moves({ ...none, forbidden: 'AGPL-*', action: 'warn' })).toEqual([5, `waiting published: warn ${said}`])
+  expect(await moves({ ...none, forbidden: 'AGPL-*' })).toEqual([6, `copyleft pending_review: review ${said}`])
+  expect(await moves({ ...none, forbidden: 'AGPL-*', action: 'warn' })).toEqual([6, `waiting published: warn ${said}`])
   expect(await moves({ forbidden: 'AGPL-*', action: 'block', undeclared_action: 'review' })).toEqual([
-    5,
+    6,
     `copyleft pending_review: block ${said}`,
     'silent pending_review: review Licence: the package declares none.',
   ])

@@ -151,76 +151,6 @@ describe.skipIf(noBrowser !== undefined)('registries', () => {
     await names.getByRole('link', { name: 'plain' }).waitFor()
   })
 
-  test('a version is yanked and deprecated with a reason that stands wherever it does, and that is taken back', async () => {
-    await make('marked')
-    await publish('marked', 'aged', '1.0.0')
-    await make('snakes', 'pypi')
-    const spec = { name: 'regret', version: '1.1' }
-    for (const [name, bytes] of [
-      [wheelName(spec), buildWheel(spec)],
-      [sdistName(spec), buildSdist(spec)],
-    ] as const) {
-      const form = new FormData()
-      form.set('content', new Blob([new Uint8Array(bytes)]), name)
-      const headers = { Authorization: `Basic ${Buffer.from(`__token__:${admin}`).toString('base64')}` }
-      const sent = await fetch(`${it.daemon.url}/pypi/snakes/legacy/`, { method: 'POST', body: form, headers })
-      expect([sent.ok, await sent.text()]).toEqual([true, expect.anything()])
-    }
-    await it.asAdmin('#/registries')
-    for (const [registry, name, version, verb, back, word, says] of [
-      ['marked', 'aged', '1.0.0', 'Deprecate', 'Take the deprecation back', 'deprecated', 'npm installs it as before'],
-      ['snakes', 'regret', '1.1', 'Yank', 'Take the yank back', 'yanked', 'pip passes it over'],
-    ] as const) {
-      await page.goto(`${it.daemon.url}/#/registries?in=${registry}&name=${name}`)
-      const versions = page.getByRole('table', { name: 'Versions' })
-      const more = () => versions.getByRole('button', { name: `More about ${version}` }).first()
-      await more().click()
-      await page.getByRole('menuitem', { name: verb, exact: true }).click()
-      await dialog().getByText(says).waitFor()
-      if (registry === 'snakes') await dialog().getByText('All 2 files of the version are marked.').waitFor()
-      expect(await dialog().getByRole('button', { name: verb, exact: true }).getAttribute('aria-disabled')).toBe('true')
-      await dialog().getByLabel('Reason').fill('It loses data.')
-      await it.isFine()
-      await dialog().getByRole('button', { name: verb, exact: true }).click()
-      await dialog().waitFor({ state: 'detached' })
-      await versions.getByText(word, { exact: true }).first().waitFor()
-      expect(await versions.getByText('It loses data.').count()).toBe(registry === 'snakes' ? 2 : 1)
-      await page.getByText(`${version} is ${word}: It loses data.`).waitFor()
-      await it.isFine()
-      await page.goto(`${it.daemon.url}/#/packages?q=${name}`)
-      const found = page.getByRole('table', { name: 'Packages' })
-      await found.getByText(word, { exact: true }).first().waitFor()
-      await it.isFine()
-      await found.getByRole('link', { name }).first().click()
-      await page.getByRole('complementary', { name }).getByText('It loses data.').first().waitFor()
-      await it.isFine()
-      await page.goto(`${it.daemon.url}/#/registries?in=${registry}`)
-      await page
-        .getByRole('table', { name: `Packages of ${registry}` })
-        .getByText(word, { exact: true })
-        .waitFor()
-      await it.isFine()
-      await page.goto(`${it.daemon.url}/#/registries?in=${registry}&name=${name}`)
-      await more().click()
-      await page.getByRole('menuitem', { name: back }).click()
-      await dialog().getByText('It loses data.').waitFor()
-      await it.isFine()
-      await dialog().getByRole('button', { name: back }).click()
-      await versions.getByText(word, { exact: true }).first().waitFor({ state: 'detached' })
-    }
-    // a search shows the newest version, whichever was changed last
-    for (const version of ['1.0.0', '1.1.0']) await publish('marked', 'twice', version)
-    const path = '/registries/marked/packages/twice/versions/1.0.0/mark'
-    expect((await it.daemon.call('PUT', path, { token: admin, body: { reason: 'Old.' } })).status).toBe(204)
-    await page.goto(`${it.daemon.url}/#/registries?q=twice`)
-    const found = page.getByRole('table', { name: 'Packages that were found' })
-    await found.getByRole('row', { name: /twice/ }).waitFor()
-    expect(await found.getByRole('row', { name: /twice/ }).innerText()).toContain('1.1.0')
-    // clients of images know no such word
-    await make('pictures', 'oci')
-    expect((await it.daemon.call('GET', '/registries/pictures', { token: admin })).body).toMatchObject({ mark: null })
-  })
-
   test('each client has lines to copy, and one that shows whether it works; J and K go on to the next registry', async () => {
     const { body } = await it.daemon.call<{ formats: { id: string; registry: boolean }[] }>('GET', '/formats', {
       token: admin,
@@ -325,5 +255,75 @@ describe.skipIf(noBrowser !== undefined)('registries', () => {
       await page.setViewportSize({ width: 420, height: 900 })
       await it.isFine()
     }
+  })
+
+  test('a version is yanked and deprecated with a reason that stands wherever it does, and that is taken back', async () => {
+    await make('marked')
+    await publish('marked', 'aged', '1.0.0')
+    await make('snakes', 'pypi')
+    const spec = { name: 'regret', version: '1.1' }
+    for (const [name, bytes] of [
+      [wheelName(spec), buildWheel(spec)],
+      [sdistName(spec), buildSdist(spec)],
+    ] as const) {
+      const form = new FormData()
+      form.set('content', new Blob([new Uint8Array(bytes)]), name)
+      const headers = { Authorization: `Basic ${Buffer.from(`__token__:${admin}`).toString('base64')}` }
+      const sent = await fetch(`${it.daemon.url}/pypi/snakes/legacy/`, { method: 'POST', body: form, headers })
+      expect([sent.ok, await sent.text()]).toEqual([true, expect.anything()])
+    }
+    await it.asAdmin('#/registries')
+    for (const [registry, name, version, verb, back, word, says] of [
+      ['marked', 'aged', '1.0.0', 'Deprecate', 'Take the deprecation back', 'deprecated', 'npm installs it as before'],
+      ['snakes', 'regret', '1.1', 'Yank', 'Take the yank back', 'yanked', 'pip passes it over'],
+    ] as const) {
+      await page.goto(`${it.daemon.url}/#/registries?in=${registry}&name=${name}`)
+      const versions = page.getByRole('table', { name: 'Versions' })
+      const more = () => versions.getByRole('button', { name: `More about ${version}` }).first()
+      await more().click()
+      await page.getByRole('menuitem', { name: verb, exact: true }).click()
+      await dialog().getByText(says).waitFor()
+      if (registry === 'snakes') await dialog().getByText('All 2 files of the version are marked.').waitFor()
+      expect(await dialog().getByRole('button', { name: verb, exact: true }).getAttribute('aria-disabled')).toBe('true')
+      await dialog().getByLabel('Reason').fill('It loses data.')
+      await it.isFine()
+      await dialog().getByRole('button', { name: verb, exact: true }).click()
+      await dialog().waitFor({ state: 'detached' })
+      await versions.getByText(word, { exact: true }).first().waitFor()
+      expect(await versions.getByText('It loses data.').count()).toBe(registry === 'snakes' ? 2 : 1)
+      await page.getByText(`${version} is ${word}: It loses data.`).waitFor()
+      await it.isFine()
+      await page.goto(`${it.daemon.url}/#/packages?q=${name}`)
+      const found = page.getByRole('table', { name: 'Packages' })
+      await found.getByText(word, { exact: true }).first().waitFor()
+      await it.isFine()
+      await found.getByRole('link', { name }).first().click()
+      await page.getByRole('complementary', { name }).getByText('It loses data.').first().waitFor()
+      await it.isFine()
+      await page.goto(`${it.daemon.url}/#/registries?in=${registry}`)
+      await page
+        .getByRole('table', { name: `Packages of ${registry}` })
+        .getByText(word, { exact: true })
+        .waitFor()
+      await it.isFine()
+      await page.goto(`${it.daemon.url}/#/registries?in=${registry}&name=${name}`)
+      await more().click()
+      await page.getByRole('menuitem', { name: back }).click()
+      await dialog().getByText('It loses data.').waitFor()
+      await it.isFine()
+      await dialog().getByRole('button', { name: back }).click()
+      await versions.getByText(word, { exact: true }).first().waitFor({ state: 'detached' })
+    }
+    // a search shows the newest version, whichever was changed last
+    for (const version of ['1.0.0', '1.1.0']) await publish('marked', 'twice', version)
+    const path = '/registries/marked/packages/twice/versions/1.0.0/mark'
+    expect((await it.daemon.call('PUT', path, { token: admin, body: { reason: 'Old.' } })).status).toBe(204)
+    await page.goto(`${it.daemon.url}/#/registries?q=twice`)
+    const found = page.getByRole('table', { name: 'Packages that were found' })
+    await found.getByRole('row', { name: /twice/ }).waitFor()
+    expect(await found.getByRole('row', { name: /twice/ }).innerText()).toContain('1.1.0')
+    // clients of images know no such word
+    await make('pictures', 'oci')
+    expect((await it.daemon.call('GET', '/registries/pictures', { token: admin })).body).toMatchObject({ mark: null })
   })
 })

@@ -56,6 +56,16 @@ describe('a manifest is refused', () => {
     ['whose type is not that of its fields', { ...image, mediaType: INDEX }, /does not go with/],
     ['with a field that Go reads as another', { ...image, Layers: [] }, /"Layers"/],
     ['with such a field of a descriptor', { ...image, config: { ...config, Digest: digest('d') } }, /"Digest"/],
+    [
+      'with its layers twice, of which clients take the first, the last or a mixture',
+      JSON.stringify(image).replace('"layers":', '"layers":[],"layers":'),
+      /"layers" twice/,
+    ],
+    [
+      'with a digest twice in a descriptor',
+      JSON.stringify(image).replace('"digest":', `"digest":"${digest('d')}","digest":`),
+      /"digest" twice/,
+    ],
     ['without a config', { ...image, config: undefined }, /config/],
     ['with a digest of MD5', { ...image, config: { ...config, digest: 'md5:aa' } }, /sha256 or sha512/],
     ['with a digest in capitals', { ...image, config: { ...config, digest: digest('A') } }, /sha256 or sha512/],

@@ -1,4 +1,5 @@
 import { malformed, quote } from '../../lib/limited.ts'
+import { parseStrictJson } from '../../lib/strict-json.ts'
 import {
   mediaTypeIn,
   needRecord,
@@ -92,19 +93,14 @@ const isRun = (mediaType: string, config: Descriptor, layers: readonly Descripto
   layers.some(isFileSystem)
 
 /**
- * Reads a manifest. Fields that only some readers see (`Layers`, two kinds of content at once) are refused.
+ * Reads a manifest. What readers take in different ways (`Layers`, a field twice, two kinds of content at once) is
+ * refused.
  * @throws Malformed naming what breaks which rule
  * Source: OCI image specification 1.1, "manifest" and "image index".
  */
 export function readDocument(bytes: Buffer): OciDocument {
   if (bytes.length > MAX_DOCUMENT) malformed('it is larger than 4 MiB, the most a manifest may be')
-  let json: unknown
-  try {
-    json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch (error) {
-    return malformed('it is no JSON', error)
-  }
-  const document = needRecord(json, 'the manifest')
+  const document = needRecord(parseStrictJson(bytes), 'the manifest')
   noOtherSpelling(document, KEYS, 'the manifest')
   const mediaType = mediaTypeOf(document)
   const { artifactType, subject } = document

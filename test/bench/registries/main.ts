@@ -10,7 +10,7 @@ import { measureInstalls } from './npm.ts'
 import { measurePulls } from './oci.ts'
 import { measurePackument } from './packument.ts'
 import { measurePages, writeWheels } from './pypi.ts'
-import { startDistribution, startPypiServer, startVerdaccio } from './rivals.ts'
+import { startCraneRegistry, startDistribution, startPypiServer, startVerdaccio } from './rivals.ts'
 
 /** The most that the main thread computes at a stretch, and the most memory while clients install or a list comes. */
 const TARGET = { pauseMs: 50, memoryMb: 400 }
@@ -48,8 +48,8 @@ async function startOurs(root: string, { upstream, pauses }: { upstream: string;
 }
 
 /**
- * Registries beside those of others that are on PATH (`verdaccio`, `pypi-server`, `docker-registry`), on the same
- * packages in one run: `npm run bench registries [packages]`.
+ * Registries beside those of others that are on PATH (`verdaccio`, `pypi-server`, `docker-registry`, `crane`), on the
+ * same packages in one run: `npm run bench registries [packages]`.
  */
 export async function run([packages = '500']: readonly string[]): Promise<boolean> {
   const root = await mkdtemp(join(tmpdir(), 'gh-bench-registries-'))
@@ -80,7 +80,8 @@ export async function run([packages = '500']: readonly string[]): Promise<boolea
       called: 'distribution',
       path: '/v2',
     })
-    await measurePulls([ours.oci, ...distribution])
+    const crane = beside(await startCraneRegistry(join(root, 'crane')), { called: 'crane registry', path: '/v2' })
+    await measurePulls([ours.oci, ...distribution, ...crane])
     const reading = await measurePackument(ours.proxy, { upstream, pauses })
     return Math.max(installing, reading.pause) <= TARGET.pauseMs && Math.max(memory, reading.memory) <= TARGET.memoryMb
   } finally {

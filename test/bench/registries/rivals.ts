@@ -76,3 +76,12 @@ export const startDistribution: StartRival = async folder => {
   )
   return start({ command: 'docker-registry', args: ['serve', config], port, path: '/v2/' })
 }
+
+/** The registry that crane brings along, over a folder: in memory it would be measured without a disk. */
+export const startCraneRegistry: StartRival = async folder => {
+  if (!isInstalled('crane')) return undefined
+  const port = await freePort()
+  await mkdir(folder, { recursive: true })
+  const args = ['registry', 'serve', '--address', `127.0.0.1:${port}`, '--disk', folder]
+  return start({ command: 'crane', args, port, path: '/v2/' })
+}

@@ -63,7 +63,10 @@ export interface Delete {
   readonly unless?: (tx: Tx) => Promise<boolean>
 }
 
-/** A name that moves between versions, such as `latest`: names `version` from now on, or nothing when there is none. */
+/**
+ * A name that moves between versions, such as `latest`: names `version` from now on, or nothing when there is none.
+ * `unless` is asked while the package's tags are locked; true keeps the tag.
+ */
 export interface SetTag {
   readonly kind: 'tag'
   readonly of: PackageName
@@ -73,6 +76,7 @@ export interface SetTag {
   readonly at?: Iso
   /** Who is said to have set it, where that is not who acts: `source:bundle-hub`. */
   readonly by?: string
+  readonly unless?: (tx: Tx) => Promise<boolean>
 }
 
 /** Everything that can change what is here. */

@@ -49,7 +49,7 @@ export function createTags({ db, outbox, audit, clock }: TagDeps): Tags {
         const manifest =
           (await findVersion(tx, ALL_SEEING, { ...of, version: named })) ??
           fail('version_not_found', { name: of.name, version: named })
-        if (before === version) return { outcome: 'already', manifest }
+        if ((await change.unless?.(tx)) === true || before === version) return { outcome: 'already', manifest }
         await write(tx, change, actor)
         await audit.owe(tx, tagged({ of, tag, before, after: version }, actor))
         await oweTags(tx, outbox, of)

@@ -86,6 +86,25 @@ export async function removeWaitingTag(
 }
 
 /**
+ * Takes a tag from those that wait, unless it waits for another version by now or was set after that push.
+ * @returns whether it was taken
+ */
+export async function takeWaitingTag(
+  tx: Queryable,
+  { codename, name }: Repository,
+  { tag, version }: Pick<WaitingTag, 'tag' | 'version'>,
+): Promise<boolean> {
+  const rows = await tx.query(
+    `delete from registry_waiting_tag w where w.codename = $1 and w.name = $2 and w.tag = $3 and w.version = $4
+      and not exists (select 1 from tag t where t.format = 'oci' and t.codename = w.codename and t.name = w.name
+        and t.tag = w.tag and t.set_at > w.set_at)
+    returning w.tag`,
+    [codename, name, tag, version],
+  )
+  return rows.length > 0
+}
+
+/**
  * The tags that wait in a repository, with the state of their version; null: it was deleted. `overruled`: the tag was
  * set after that push.
  */

@@ -16,6 +16,20 @@ beforeAll(async () => {
   stock = await createStock()
   waiting = createWaitingTags(stock)
 })
+/** As `waiting`, and something happens right behind the moment at which it has read what waits. */
+function interrupted(work: () => Promise<unknown>): WaitingTags {
+  const query = async <T extends object>(sql: string, values?: readonly unknown[]) => {
+    const rows = await stock.db.query<T>(sql, values)
+    if (sql.startsWith('select w.tag')) await work()
+    return rows
+  }
+  return createWaitingTags({ ...stock, db: { ...stock.db, query } })
+}
+const name = async (version: string): Promise<void> => {
+  const manifest = await findManifest(stock.db, ALL_SEEING, { ...of, version, arch: 'amd64' })
+  if (manifest === undefined) throw new Error('the version is not there')
+  await waiting.name(of, { tag: 'latest', manifest }, actor)
+}
 afterAll(() => stock.close())
 
 const at = (minute: number): void => stock.clock.set(`2026-03-01T10:0${minute}:00Z`)
@@ -35,9 +49,7 @@ beforeEach(async () => {
   await put(HELD, 'pending_review')
   await setTag(GOOD)
   at(1)
-  const manifest = await findManifest(stock.db, ALL_SEEING, { ...of, version: HELD, arch: 'amd64' })
-  if (manifest === undefined) throw new Error('the version is not there')
-  await waiting.name(of, { tag: 'latest', manifest }, actor)
+  await name(HELD)
   expect(await waiting.settle(of)).toMatchObject([{ tag: 'latest', version: HELD }])
   at(2)
 })
@@ -67,7 +79,25 @@ test('a tag that was removed after the push does not come back', async () => {
 test('a push after the tag was set waits again', async () => {
   await setTag(HELD)
   at(3)
-  const manifest = await findManifest(stock.db, ALL_SEEING, { ...of, version: HELD, arch: 'amd64' })
-  await waiting.name(of, { tag: 'latest', manifest: manifest as NonNullable<typeof manifest> }, actor)
+  await name(HELD)
   expect(await waiting.settle(of)).toMatchObject([{ tag: 'latest', version: HELD }])
+})
+
+test('an older push that is approved at that moment does not move the tag back behind a later one', async () => {
+  await put('sha256:later', 'published')
+  await approve()
+  await interrupted(() => name('sha256:later')).settle(of)
+  expect(await tags()).toEqual(['latest sha256:later'])
+  await waiting.settle(of)
+  expect(await tags()).toEqual(['latest sha256:later'])
+})
+
+test('a later push that waits goes on waiting while an older one is approved', async () => {
+  await put('sha256:later', 'pending_review')
+  await approve()
+  await interrupted(async () => {
+    await name('sha256:later')
+    at(3)
+  }).settle(of)
+  expect(await waiting.settle(of)).toMatchObject([{ tag: 'latest', version: 'sha256:later' }])
 })

@@ -54,6 +54,7 @@ import { imageKeys } from './migrations/0058-image-keys.ts'
 import { remoteLicences } from './migrations/0060-remote-licences.ts'
 import { remoteUnanswered } from './migrations/0065-remote-unanswered.ts'
 import { packageMark } from './migrations/0061-package-mark.ts'
+import { ociAnew } from './migrations/0062-oci-anew.ts'
 
 /** In order. A new migration goes to the end. */
 const MIGRATIONS: readonly Migration[] = [
@@ -110,6 +111,7 @@ const MIGRATIONS: readonly Migration[] = [
   remoteLicences,
   remoteUnanswered,
   packageMark,
+  ociAnew,
 ]
 
 const sourceOf = (migrations: readonly Migration[]): Knex.MigrationSource<Migration> => ({

@@ -59,7 +59,7 @@ const PROGRAM = import.meta.filename.endsWith('.ts')
   : join(import.meta.dirname, 'contents-worker.mjs')
 /** A lock file of 32 MB needs half of that memory, the slowest reader a second for one file. */
 const THREAD_LIMITS: ThreadLimits = { memoryMb: 512, cpuSeconds: 20 }
-const IDLE_MS = 30_000
+const IDLE_MS = 5_000
 /** Small packages do not wait behind large ones. */
 const LANES: readonly Lane[] = [
   { upToBytes: 2 ** 20, atOnce: 2, mostWaiting: Infinity },

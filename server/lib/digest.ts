@@ -92,10 +92,11 @@ const followFiles: ThreadBody<Message, Digests> = require => {
 
 // a message costs a few microseconds in both threads; one per MiB is nothing
 const STEP = 1 << 20
+const IDLE_MS = 5_000
 
 /** @param threads  one is enough for a disk; two keep two large uploads from waiting for each other */
 export function createDigestThreads({ threads }: { readonly threads: number }): DigestThreads {
-  const workers = createWorkers({ body: followFiles, size: threads })
+  const workers = createWorkers({ body: followFiles, size: threads, idleMs: IDLE_MS })
   return {
     follow(path) {
       const job = workers.job()

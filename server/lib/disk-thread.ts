@@ -1,8 +1,8 @@
 import { unfinishedName } from './atomic.ts'
 import { workOnDisk, type Fault, type Lasting, type Move, type Order, type Orders, type Write } from './disk-work.ts'
-import { createWorkers, type Workers } from './workers.ts'
+import { createWorkers } from './workers.ts'
 
-const IDLE_MS = 30_000
+const IDLE_MS = 5_000
 
 interface Asked<One extends Order> {
   readonly order: One
@@ -10,26 +10,12 @@ interface Asked<One extends Order> {
   readonly reject: (error: Error) => void
 }
 
-let workers: Workers<Orders, readonly Fault[]> | undefined
-let underWay = 0
-let idle: NodeJS.Timeout | undefined
+const workers = createWorkers<Orders, readonly Fault[]>({ body: workOnDisk, size: 1, idleMs: IDLE_MS })
 
-/** The thread starts with the first order and ends a while after the last. */
-async function send(orders: Orders): Promise<readonly Fault[]> {
-  workers ??= createWorkers({ body: workOnDisk, size: 1 })
-  clearTimeout(idle)
-  underWay++
-  try {
-    const job = workers.job()
-    job.send(orders)
-    return await job.answer
-  } finally {
-    if (--underWay === 0)
-      idle = setTimeout(() => {
-        void workers?.close()
-        workers = undefined
-      }, IDLE_MS).unref()
-  }
+function send(orders: Orders): Promise<readonly Fault[]> {
+  const job = workers.job()
+  job.send(orders)
+  return job.answer
 }
 
 /** Orders of one moment go in one message, which costs as much as one of them. */

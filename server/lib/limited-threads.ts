@@ -23,6 +23,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal
   /** Processor time counts from the last change of this number; without it from the beginning. */
   readonly progress?: () => number
+  /** The thread ends with this job, and what it left in memory with it. */
+  readonly isLast?: boolean
 }
 
 /** Threads that run one program, each one job at a time, under limits. */
@@ -163,7 +165,7 @@ export function createLimitedThreads<In, Out>({
       thread.worker.removeAllListeners()
       thread.worker.ref()
       const out = await runOn<In, Out>(thread, job, { ...options, limits })
-      if (idleMs > 0) rest(thread)
+      if (idleMs > 0 && options.isLast !== true) rest(thread)
       else await end(thread)
       return out
     },

@@ -22,7 +22,7 @@ export type FromThread =
 
 /** Buffers under way in each direction of a job. */
 export const AHEAD = 4
-const IDLE_MS = 30_000
+const IDLE_MS = 5_000
 
 // beside the bundle's main program; in the sources below cli/
 const PROGRAM = import.meta.filename.endsWith('.ts')

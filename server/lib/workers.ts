@@ -28,6 +28,7 @@ interface Waiting<Out> {
 interface Thread<Out> {
   readonly worker: Worker
   readonly waiting: Map<number, Waiting<Out>>
+  idle?: NodeJS.Timeout
 }
 type Reply<Out> =
   { readonly job: number; readonly out: Out } | { readonly job: number; readonly error: string; readonly code?: string }
@@ -56,16 +57,30 @@ export function oneOf<In extends { readonly kind: string; readonly message: unkn
 /**
  * Makes up to `size` threads that run `body`. A thread that dies fails its jobs; the next job starts a new one.
  * @param body  must be closed: the thread gets it as source text and sees only its parameters
+ * @param idleMs  how long a thread without a job waits for one before it ends, with all it remembers; absent: for ever
  */
 export function createWorkers<In, Out>({
   body,
   size,
+  idleMs,
 }: {
   readonly body: ThreadBody<In, Out> | ReturnType<typeof oneOf>
   readonly size: number
+  readonly idleMs?: number
 }): Workers<In, Out> {
   const threads = new Set<Thread<Out>>()
   let next = 0
+
+  function rest(thread: Thread<Out>): void {
+    const { worker } = thread
+    worker.unref()
+    if (idleMs === undefined) return
+    const end = (): void => {
+      threads.delete(thread)
+      void worker.terminate()
+    }
+    thread.idle = setTimeout(end, idleMs).unref()
+  }
 
   function start(): Thread<Out> {
     const worker = new Worker(sourceOf(body), { eval: true })
@@ -78,7 +93,7 @@ export function createWorkers<In, Out>({
     worker.on('message', (reply: Reply<Out>) => {
       const waiting = thread.waiting.get(reply.job)
       thread.waiting.delete(reply.job)
-      if (thread.waiting.size === 0) worker.unref()
+      if (thread.waiting.size === 0) rest(thread)
       // with its code, so that the caller recognises a full disk
       if ('error' in reply)
         waiting?.reject(Object.assign(new Error(reply.error), reply.code === undefined ? {} : { code: reply.code }))
@@ -98,7 +113,8 @@ export function createWorkers<In, Out>({
 
   return {
     job() {
-      const { worker, waiting } = leastBusy()
+      const { worker, waiting, idle } = leastBusy()
+      clearTimeout(idle)
       const job = next++
       const answer = new Promise<Out>((resolve, reject) => waiting.set(job, { resolve, reject }))
       answer.catch(() => undefined) // a job may be aborted before its answer is awaited
@@ -106,6 +122,7 @@ export function createWorkers<In, Out>({
       return { answer, send: message => worker.postMessage({ job, message }) }
     },
     close: async () => {
+      for (const { idle } of threads) clearTimeout(idle)
       await Promise.all([...threads].map(({ worker }) => worker.terminate()))
     },
   }

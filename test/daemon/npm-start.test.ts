@@ -56,6 +56,7 @@ test('npm has one child, the daemon itself, with its settings; what the caller s
   expect(await wordsOf(daemon, 'cmdline')).toEqual([
     expect.stringMatching(/\/node$/),
     '--max-semi-space-size=8',
+    '--heap-growing-percent=50',
     join(ROOT, 'server', 'main.ts'),
     '',
   ])

@@ -11,7 +11,7 @@ import { createLimitedThreads, ThreadLimit, type ThreadLimits } from '../../lib/
 import { isFields, type Fields } from '../../lib/fields.ts'
 import { Malformed, malformed, printBytes } from '../../lib/limited.ts'
 import { findReader } from './readers.ts'
-import type { RemoteEntry } from './reader.ts'
+import type { RemoteEntry, RemoteIndex } from './reader.ts'
 
 /** An index that lies in a file. */
 export interface IndexQuestion {
@@ -60,15 +60,21 @@ async function bytesOf({ path, isPacked }: IndexQuestion): Promise<Buffer> {
   }
 }
 
-/** The work of the thread. */
-export async function readIndexFile(question: IndexQuestion): Promise<IndexRead> {
-  const { name, url, type, into } = question
+/** In a function of its own: what holds the bytes ends with it, and they need not stay while the rows are made. */
+async function openIndex(question: IndexQuestion): Promise<RemoteIndex> {
+  const { name, url, type } = question
   const reader = findReader(question.format)
   if (reader === undefined) throw new Error(`the format ${question.format} has no reader of indexes`)
+  return reader.read({ name, url, type, bytes: await bytesOf(question) })
+}
+
+/** The work of the thread. */
+export async function readIndexFile(question: IndexQuestion): Promise<IndexRead> {
+  const { into } = question
   const format = getFormat(question.format)
   const file = await open(into, 'w', 0o640)
   try {
-    const { about, entries } = reader.read({ name, url, type, bytes: await bytesOf(question) })
+    const { about, entries } = await openIndex(question)
     const keys = new Set<string>()
     let rows: string[] = []
     let size = 0
@@ -102,7 +108,9 @@ const PROGRAM = import.meta.filename.endsWith('.ts')
   ? join(import.meta.dirname, '..', '..', 'cli', 'remote-worker.ts')
   : join(import.meta.dirname, 'remote-worker.mjs')
 const LIMITS: ThreadLimits = { memoryMb: 1_024, cpuSeconds: 180 }
-const IDLE_MS = 30_000
+const IDLE_MS = 5_000
+/** From this size on an index has a thread of its own. */
+const LARGE_BYTES = 2 ** 20
 /** A client asks for many names at once, and a thread may use much memory. Small indexes do not wait for large ones. */
 const LANES: readonly Lane[] = [
   { upToBytes: 256 * 1024, atOnce: 2, mostWaiting: Infinity },
@@ -123,7 +131,8 @@ export function createIndexReading(): IndexReading {
     async read(question, signal) {
       try {
         const { sizeBytes } = question
-        return await lanes.run({ sizeBytes, signal }, () => threads.run(question, { signal }))
+        const isLast = sizeBytes > LARGE_BYTES
+        return await lanes.run({ sizeBytes, signal }, () => threads.run(question, { signal, isLast }))
       } catch (error) {
         if (!(error instanceof ThreadLimit)) throw error
         return { why: `reading it needs more than it may: ${error.message}` }

@@ -40,8 +40,12 @@ describe('a name of the house', () => {
     expect([got.status, got.headers.get('docker-content-digest')]).toEqual([200, own.digest])
     expect((await ask('GET', `${base}/blobs/${sha256(own.config)}`)).bytes.equals(own.config)).toBe(true)
     expect((await ask('GET', `${base}/tags/list`)).json()).toEqual({ name: 'every/team/app', tags: ['v1'] })
-    for (const path of [`manifests/v9`, `manifests/${foreign.digest}`, `blobs/${sha256(foreign.config)}`])
+    for (const path of [`manifests/v9`, `manifests/${foreign.digest}`])
       expect([path, (await ask('GET', `${base}/${path}`)).status]).toEqual([path, 404])
+    // whoever sends no credential is asked for one, and learns no more
+    const blob = `${base}/blobs/${sha256(foreign.config)}`
+    expect((await ask('GET', blob)).status).toBe(401)
+    expect((await asAdmin('every/team/app').ask('GET', blob)).status).toBe(404)
     expect((await ask('HEAD', `${base}/manifests/v9`)).status).toBe(404)
     expect((await ask('GET', `${base}/referrers/${foreign.digest}`)).status).toBeLessThan(500)
     expect(left()).toEqual([])

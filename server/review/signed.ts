@@ -1,4 +1,4 @@
-import { findPartsOf, listHeldIn, listRefsOf } from '../catalog/queries/image-signatures.ts'
+import { findPartsOf, listHeldIn, listRefsOf, listWholesOf, type About } from '../catalog/queries/image-signatures.ts'
 import { isRefusal } from '../core/errors.ts'
 import type { Deliver } from '../core/feature.ts'
 import type { PackageRef } from '../core/identity.ts'
@@ -14,10 +14,11 @@ export interface SignedDeps {
 }
 
 const BATCH = 200
+const MOST_ABOVE = 100
 
 /**
  * Looks at signatures again: of one version when one has come, of all that waits in a registry when its keys changed.
- * Parts come before what is made of them, since that waits for them.
+ * Parts come before what is made of them, since that waits for them; what a version is a part of comes last.
  */
 export function createSignedDelivery({ db, rescans, repositories, signal }: SignedDeps): Deliver {
   async function look(ref: PackageRef): Promise<void> {
@@ -44,6 +45,16 @@ export function createSignedDelivery({ db, rescans, repositories, signal }: Sign
     for (const ref of wholes) await look(ref)
   }
 
+  /** What waits for this version, and for what waits for that: an index of indexes may have its signature first. */
+  async function lookAbove(of: About): Promise<void> {
+    const seen = new Set([of.version])
+    // a set goes on with what is added meanwhile
+    for (const version of seen) {
+      if (version !== of.version) for (const ref of await listRefsOf(db, of, [version])) await look(ref)
+      if (seen.size < MOST_ABOVE) for (const whole of await listWholesOf(db, { ...of, version })) seen.add(whole)
+    }
+  }
+
   return async rests => {
     for (const rest of rests) {
       const [place = '', name, version] = rest.split(' ')
@@ -57,6 +68,7 @@ export function createSignedDelivery({ db, rescans, repositories, signal }: Sign
       const of = { format, codename, name }
       for (const ref of await listRefsOf(db, of, await findPartsOf(db, { ...of, version }))) await look(ref)
       for (const ref of await listRefsOf(db, of, [version])) await look(ref)
+      await lookAbove({ ...of, version })
     }
   }
 }

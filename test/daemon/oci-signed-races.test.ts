@@ -124,6 +124,26 @@ describe('an index', () => {
     expect(await servedBy(to, bad.digest)).toBe(403)
   })
 
+  test('of an index waits for what that waits for, and follows it also where its own signature came first', async () => {
+    const to = client('nested')
+    const image = imageOf('nested')
+    const inner = buildIndex({ amd64: image })
+    const outer = buildIndex({ amd64: inner })
+    for (const [one, tag] of [
+      [image, 'image'],
+      [inner, 'inner'],
+      [outer, 'outer'],
+    ] as const)
+      await to.push(one, tag)
+    const served = () => Promise.all(['image', 'inner', 'outer'].map(tag => servedBy(to, tag)))
+    expect(await served()).toEqual([403, 403, 403])
+    // it vouches for its parts, and not for theirs
+    await sign(to, outer)
+    expect(await served()).toEqual([403, 403, 403])
+    await sign(to, inner)
+    expect(await served()).toEqual([image, inner, outer].map(({ digest }) => digest))
+  })
+
   test('pushed with its images and the signatures of all at once', async () => {
     const to = client('whole')
     const names = Array.from({ length: 8 }, (_, n) => `whole ${n}`)

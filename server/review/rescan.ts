@@ -244,7 +244,8 @@ export function createRescans({
             infected !== undefined && wanted === 'published' ? 'pending_review' : wanted,
           )
           const waits = part !== undefined && moved === 'published' && manifest.state !== 'published'
-          const state = waits ? manifest.state : moved
+          // in quarantine only its signature was missing: for a part it is held, as any other
+          const state = waits ? 'pending_review' : moved
           const heldFor = waits
             ? part
             : state === 'pending_review' && manifest.state === 'published'

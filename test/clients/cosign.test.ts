@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startDaemon, type Daemon } from '../support/daemon.ts'
 import { defineRegistries, hostedRegistry } from '../support/defined-registries.ts'
 import { buildImage, buildIndex, layerOf, type BuiltImage } from '../support/oci-images.ts'
@@ -123,6 +123,36 @@ describe.skipIf(cosign === undefined)('cosign (needs cosign on PATH, or named by
       expect((await manifest(reference)).status, reference).toBe(200)
   })
 
+  test('an index, its images and an index above them that it signs one by one, from the top', async () => {
+    const { push, manifest } = client('strict/recursive')
+    const images = [imageOf('recursive'), imageOf('recursive', 'arm64')] as const
+    const inner = buildIndex({ amd64: images[0], arm64: images[1] })
+    const outer = buildIndex({ amd64: inner })
+    for (const one of [...images, inner]) expect((await push(one)).status).toBe(201)
+    await push(outer, 'v1')
+    const signed = await sign(placeOf('strict/recursive', outer), ['--recursive', '--new-bundle-format=true'])
+    expect(signed.code, said(signed)).toBe(0)
+    for (const reference of ['v1', inner.digest, images[0].digest, images[1].digest])
+      expect((await manifest(reference)).status, reference).toBe(200)
+  })
+
+  test('six images at once, each by a good and by a wrong key at the same moment', async () => {
+    const { push, manifest } = client('asks/six')
+    const images = Array.from({ length: 6 }, (_, n) => imageOf(`six ${n}`))
+    await Promise.all(images.map((image, n) => push(image, `v${n}`)))
+    const ran = await Promise.all(
+      images.flatMap(image =>
+        ['team', 'stranger'].map(key => sign(placeOf('asks/six', image), FORMS['a bundle beside the image'], key)),
+      ),
+    )
+    expect(ran.filter(({ code }) => code !== 0).map(said)).toEqual([])
+    for (const [n, image] of images.entries()) {
+      await vi.waitFor(async () => expect((await manifest(`v${n}`)).bytes.equals(image.manifest)).toBe(true), 10_000)
+      const verified = await verify(placeOf('asks/six', image), FORMS['a bundle beside the image'])
+      expect(verified.code, said(verified)).toBe(0)
+    }
+  })
+
   test('an attestation is kept and verifies, and is no signature', async () => {
     const { push, manifest } = client('asks/attested')
     const image = imageOf('attested')
@@ -148,6 +178,19 @@ describe.skipIf(cosign === undefined)('cosign (needs cosign on PATH, or named by
       expect((await manifest(tag)).status).toBe(403)
       const signed = await sign(placeOf('lib/theirs', image, far), form)
       expect(signed.code, said(signed)).toBe(0)
+    },
+  )
+
+  test.each(Object.entries(FORMS))(
+    'what it signed at the upstream before comes through at once: %s',
+    async (what, form) => {
+      const { push } = createOciClient(far.url, 'lib/signed', `Bearer ${farAdmin}`)
+      const image = imageOf(`signed ${what}`)
+      const tag = what.replaceAll(' ', '-')
+      expect((await push(image, tag)).status).toBe(201)
+      const signed = await sign(placeOf('lib/signed', image, far), form)
+      expect(signed.code, said(signed)).toBe(0)
+      expect((await client('hub/signed').manifest(tag)).bytes.equals(image.manifest)).toBe(true)
     },
   )
 })

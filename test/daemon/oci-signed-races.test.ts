@@ -18,13 +18,18 @@ const call = (method: string, path: string, body?: Record<string, unknown>) =>
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'gh-oci-races-'))
-  await defineRegistries(root, [hostedRegistry('asks', 'oci'), hostedRegistry('next', 'oci')])
+  await defineRegistries(root, [
+    hostedRegistry('asks', 'oci'),
+    hostedRegistry('next', 'oci'),
+    hostedRegistry('strict', 'oci'),
+  ])
   daemon = await startDaemon({ root })
   token = await daemon.setupAdmin()
   const quiet = { validation: { on_scanner_unavailable: 'warn', clamav_scan: false } }
   expect((await call('PATCH', '/settings/', quiet)).status).toBe(200)
   for (const name of ['asks', 'next'])
     expect((await call('PATCH', `/registries/${name}`, { require_signature: 'review' })).status).toBe(200)
+  expect((await call('PATCH', '/registries/strict', { require_signature: 'block' })).status).toBe(200)
   const key = await call('POST', '/image-keys', { name: 'release team', public_key: team.pem })
   expect(key.status, key.text).toBe(201)
 })
@@ -124,8 +129,11 @@ describe('an index', () => {
     expect(await servedBy(to, bad.digest)).toBe(403)
   })
 
-  test('of an index waits for what that waits for, and follows it also where its own signature came first', async () => {
-    const to = client('nested')
+  test.each([
+    ['asks', 'held for review'],
+    ['strict', 'in quarantine'],
+  ])('of an index, in %s %s, follows what it names also where its own signature came first', async registry => {
+    const to = client('nested', registry)
     const image = imageOf('nested')
     const inner = buildIndex({ amd64: image })
     const outer = buildIndex({ amd64: inner })

@@ -2,7 +2,6 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startDaemon } from '../support/daemon.ts'
 import { findMavens, mavenClient } from '../support/maven-clients.ts'
 import { createNpmHome, npmClient } from '../support/npm-clients.ts'
 import { buildImage, buildIndex, layerOf } from '../support/oci-images.ts'
@@ -10,7 +9,7 @@ import { buildLibrary, buildPom, dependency } from '../support/packages-maven.ts
 import { buildWheel, wheelName, type PythonSpec } from '../support/packages-pypi.ts'
 import { createPython, noPip } from '../support/python.ts'
 import { registryCalls } from '../support/registry-publish.ts'
-import { importBundle, makeBundle, pinEachOther, settle, type Installation } from '../support/sites.ts'
+import { importBundle, type Installation, makeBundle, startHubAndSite } from '../support/sites.ts'
 import { createSkopeo, noSkopeo, said } from '../support/skopeo.ts'
 
 const REGISTRIES = { js: 'npm', py: 'pypi', libs: 'maven', img: 'oci' } as const
@@ -32,17 +31,7 @@ describe('a site whose registries bundles alone fill', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gh-bundled-site-'))
-    const env = { JWT_EXPIRE_MINUTES: '600' }
-    const [a, b] = await Promise.all([startDaemon({ env }), startDaemon({ env })])
-    hub = await settle(a, ['bookworm'])
-    site = await settle(b, ['bookworm'])
-    await pinEachOther(hub, site, 'north')
-    for (const { daemon, token } of [hub, site]) {
-      const body = { validation: { clamav_scan: false, on_scanner_unavailable: 'warn' } }
-      expect((await daemon.call('PATCH', '/settings/', { token, body })).status).toBe(200)
-      for (const [name, format] of Object.entries(REGISTRIES))
-        expect((await daemon.call('POST', '/registries/', { token, body: { name, format } })).status).toBe(201)
-    }
+    ;({ hub, site } = await startHubAndSite({ registries: REGISTRIES }))
     const there = registryCalls(hub.daemon, hub.token)
     await there.npm('js', { name: 'leaf', version: '1.0.0' })
     await there.npm('js', { name: '@ours/app', version: '1.0.0', json: { dependencies: { leaf: '^1.0.0' } } })

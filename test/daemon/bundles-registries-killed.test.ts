@@ -3,20 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Failpoint } from '../../server/lib/failpoint.ts'
-import { startDaemon } from '../support/daemon.ts'
 import { buildImage, buildIndex, layerOf, sha256 } from '../support/oci-images.ts'
 import { buildLibrary, buildPom } from '../support/packages-maven.ts'
 import { buildWheel, wheelName } from '../support/packages-pypi.ts'
 import { registryCalls } from '../support/registry-publish.ts'
-import {
-  askImport,
-  ended,
-  importBundle,
-  makeBundle,
-  pinEachOther,
-  settle,
-  type Installation,
-} from '../support/sites.ts'
+import { askImport, ended, importBundle, type Installation, makeBundle, startHubAndSite } from '../support/sites.ts'
 import { run } from '../support/tools.ts'
 
 const VERIFY = join(import.meta.dirname, '..', '..', 'server', 'cli', 'verify.ts')
@@ -52,17 +43,7 @@ describe('a bundle with registries whose taking in is killed again and again', (
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gh-bundles-killed-'))
-    const env = { LOG_LEVEL: 'error', JWT_EXPIRE_MINUTES: '600' }
-    const [a, b] = await Promise.all([startDaemon({ env }), startDaemon({ env })])
-    hub = await settle(a, ['bookworm'])
-    site = await settle(b, ['bookworm'])
-    await pinEachOther(hub, site, 'north')
-    for (const { daemon, token } of [hub, site]) {
-      const body = { validation: { clamav_scan: false, on_scanner_unavailable: 'warn' } }
-      expect((await daemon.call('PATCH', '/settings/', { token, body })).status).toBe(200)
-      for (const [name, format] of Object.entries(REGISTRIES))
-        expect((await daemon.call('POST', '/registries/', { token, body: { name, format } })).status).toBe(201)
-    }
+    ;({ hub, site } = await startHubAndSite({ registries: REGISTRIES, env: { LOG_LEVEL: 'error' } }))
     const there = registryCalls(hub.daemon, hub.token)
     for (let n = 0; n < LIBRARIES; n++)
       await there.maven('libs', `org.example:lib-${n}:1.0`, {

@@ -15,12 +15,13 @@ import { registryCalls, type RegistryCalls } from '../support/registry-publish.t
 import { startRegistryUpstream, type RegistryUpstream } from '../support/registry-upstream.ts'
 import {
   importBundle,
+  type Installation,
   makeBundle,
   pinEachOther,
   readReceipt,
   receiptOf,
   settle,
-  type Installation,
+  startHubAndSite,
 } from '../support/sites.ts'
 import { run } from '../support/tools.ts'
 
@@ -42,15 +43,7 @@ async function must(one: Installation, method: string, path: string, body?: unkn
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gh-bundles-registries-'))
-  const env = { JWT_EXPIRE_MINUTES: '600' }
-  const [a, b] = await Promise.all([startDaemon({ env }), startDaemon({ env })])
-  hub = await settle(a, ['bookworm'])
-  site = await settle(b, ['bookworm'])
-  await pinEachOther(hub, site, 'north')
-  for (const one of [hub, site]) {
-    await must(one, 'PATCH', '/settings/', { validation: { clamav_scan: false, on_scanner_unavailable: 'warn' } })
-    for (const [name, format] of Object.entries(REGISTRIES)) await must(one, 'POST', '/registries/', { name, format })
-  }
+  ;({ hub, site } = await startHubAndSite({ registries: REGISTRIES }))
   there = registryCalls(hub.daemon, hub.token)
   here = registryCalls(site.daemon, site.token)
 }, 120_000)

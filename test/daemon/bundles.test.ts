@@ -12,12 +12,12 @@ import {
   askImport,
   ended,
   importBundle,
+  type Installation,
   makeBundle,
-  pinEachOther,
   readReceipt,
   receiptOf,
   settle,
-  type Installation,
+  startHubAndSite,
 } from '../support/sites.ts'
 import { lacking, run } from '../support/tools.ts'
 import { packageNames } from '../support/tree.ts'
@@ -29,11 +29,7 @@ let hub: Installation
 let site: Installation
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gh-bundles-'))
-  const env = { JWT_EXPIRE_MINUTES: '600' }
-  const [a, b] = await Promise.all([startDaemon({ env }), startDaemon({ env })])
-  hub = await settle(a, ['bookworm', 'almalinux9'])
-  site = await settle(b, ['bookworm'])
-  await pinEachOther(hub, site, 'north')
+  ;({ hub, site } = await startHubAndSite({ codenames: ['bookworm', 'almalinux9'] }))
 })
 afterAll(async () => {
   await Promise.all([hub.daemon.close(), site.daemon.close()])

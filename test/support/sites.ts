@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { vi } from 'vitest'
-import type { Daemon } from './daemon.ts'
+import { startDaemon, type Daemon } from './daemon.ts'
 
 /** One installation of two, as the tests of bundles use it. */
 export interface Installation {
@@ -132,4 +132,31 @@ export async function pinEachOther(hub: Installation, site: Installation, name: 
   const body = { name: 'hub', fingerprint: hub.fingerprint }
   const pinned = await site.daemon.call('POST', '/bundles/senders', { token: site.token, body })
   if (pinned.status !== 201) throw new Error(pinned.text)
+}
+
+/** Two services that trust each other, and the registries of each: bundles go from the hub to the site `north`. */
+export async function startHubAndSite({
+  codenames = ['bookworm'],
+  registries = {},
+  env = {},
+}: {
+  readonly codenames?: readonly string[]
+  /** Format by name. Where there are any, packages pass that no engine looked at. */
+  readonly registries?: Readonly<Record<string, string>>
+  readonly env?: Readonly<Record<string, string>>
+} = {}): Promise<{ readonly hub: Installation; readonly site: Installation }> {
+  const start = async (): Promise<Installation> =>
+    settle(await startDaemon({ env: { JWT_EXPIRE_MINUTES: '600', ...env } }), codenames)
+  const [hub, site] = await Promise.all([start(), start()])
+  await pinEachOther(hub, site, 'north')
+  const must = async ({ daemon, token }: Installation, method: string, path: string, body: object): Promise<void> => {
+    const { status, text } = await daemon.call(method, path, { token, body })
+    if (status >= 300) throw new Error(text)
+  }
+  const named = Object.entries(registries)
+  for (const one of named.length === 0 ? [] : [hub, site]) {
+    await must(one, 'PATCH', '/settings/', { validation: { clamav_scan: false, on_scanner_unavailable: 'warn' } })
+    for (const [name, format] of named) await must(one, 'POST', '/registries/', { name, format })
+  }
+  return { hub, site }
 }

@@ -79,6 +79,8 @@ export function createWorkers<In, Out>({
       threads.delete(thread)
       void worker.terminate()
     }
+    // of one job a second reply comes, too: what is sent behind a fault fails again
+    clearTimeout(thread.idle)
     thread.idle = setTimeout(end, idleMs).unref()
   }
 

@@ -5,7 +5,9 @@ import type { Actor, Admit } from '../../catalog/change.ts'
 import { isRefusal } from '../../core/errors.ts'
 import type { FormatId } from '../../core/identity.ts'
 import { isServed } from '../../core/manifest.ts'
+import type { Tag } from '../../core/tag.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
+import type { Tx } from '../../db/db.ts'
 import { getFormat } from '../../formats/index.ts'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import { passGate } from '../../pipeline/gate.ts'
@@ -126,7 +128,13 @@ export function createIntake(deps: RegistryDeps): RegistryIntake {
           outcome: 'stays',
           why: `${before.by} moved it to ${before.version} on ${before.at.slice(0, 10)}, later than it was moved there.`,
         }
-      await catalog.change({ kind: 'tag', of, tag, version, at, by }, actor)
+      // somebody may have set it since it was read: what a person says here at this moment is newer
+      const unless = async (tx: Tx): Promise<boolean> => {
+        const now = await readTag(tx, ALL_SEEING, of, tag)
+        return now?.version !== before?.version || now?.at !== before?.at
+      }
+      const { outcome } = await catalog.change({ kind: 'tag', of, tag, version, at, by, unless }, actor)
+      if (outcome === 'already') return { outcome: 'stays', why: 'Somebody here set it at this moment.' }
       await tags.moved?.(deps, { ref, tag })
       return before === undefined ? DONE : { outcome: 'done', why: `It named ${before.version} before.` }
     },
@@ -134,14 +142,21 @@ export function createIntake(deps: RegistryDeps): RegistryIntake {
       // what its upstream said last counts there
       if (isProxy(registry)) return []
       const kept = new Set(tags)
-      const gone = (await readTags(db, ALL_SEEING, of)).filter(
-        one => one.by === by && one.at <= until && !kept.has(one.tag),
-      )
-      for (const { tag } of gone)
-        await catalog.change({ kind: 'tag', of, tag }, actor).catch((error: unknown) => {
+      const isTheirs = (one: Tag | undefined): boolean => one?.by === by && one.at <= until
+      const gone: Tag[] = []
+      for (const one of await readTags(db, ALL_SEEING, of)) {
+        const { tag } = one
+        if (kept.has(tag) || !isTheirs(one)) continue
+        // somebody may have set it since it was read
+        const unless = async (tx: Tx): Promise<boolean> => !isTheirs(await readTag(tx, ALL_SEEING, of, tag))
+        try {
+          const { outcome } = await catalog.change({ kind: 'tag', of, tag, unless }, actor)
+          if (outcome === 'deleted') gone.push(one)
+        } catch (error) {
           // somebody removed it meanwhile
           if (!isRefusal(error, 'tag_not_found')) throw error
-        })
+        }
+      }
       return gone
     },
     async setMark({ registry, ref, mark, from }, actor) {

@@ -177,6 +177,18 @@ describe('through a proxy', () => {
     expect(upstream.asked().filter(path => path.includes('secret') || path.includes('/top/'))).toEqual([])
   })
 
+  test('one whose pom breaks off in the middle is not known, and what inherits from it comes', async () => {
+    outside({ is: 'cut', packaging: 'pom', licence: 'MIT' })
+    outside({ is: 'below-cut', parent: 'cut' })
+    upstream.put('/org/example/cut/1.0/cut-1.0.pom', {
+      body: pomOf({ is: 'cut' }).subarray(0, 40),
+      headers: { 'Content-Length': '4000', 'Connection': 'close' },
+    })
+    expect(await jar('below-cut')).toEqual([200, ''])
+    const own = await fetch(`${maven.daemon.url}/maven/outside/org/example/cut/1.0/cut-1.0.pom`)
+    expect([own.status, await own.text()]).toEqual([502, contains('127.0.0.1')])
+  })
+
   test('a circle ends', async () => {
     outside({ is: 'egg', packaging: 'pom', parent: 'hen' })
     outside({ is: 'hen', packaging: 'pom', parent: 'egg' })

@@ -12,6 +12,7 @@ import { versionKey } from '../../formats/maven/version.ts'
 import { MOST_PARENTS } from '../../pipeline/inherited-licence.ts'
 import { inLanes } from '../../lib/in-lanes.ts'
 import { Malformed, printBytes } from '../../lib/limited.ts'
+import { NetFault, refuseAll } from '../../outbound/exchange/fault.ts'
 import { actorOf } from '../admit.ts'
 import { readSmall } from '../body.ts'
 import { asciiLine, whyHidden } from '../held.ts'
@@ -58,7 +59,7 @@ export function createMavenProxy({
   const notHere = ({ registry, segments }: RegistryRequest): never =>
     fail('maven_no_version', { path: segments.join('/').slice(0, 300), registry: registry.codename })
 
-  /** A small file whole; undefined where the upstream has none. @throws upstream_refused */
+  /** A small file whole; undefined where the upstream has none. @throws upstream_refused, outbound_failed */
   async function fetchSmall(registry: Distribution, path: string, most: number, signal: AbortSignal) {
     const answer = await remote.upstream.ask(registry, path, { signal })
     const refuseIt = (why: string): never => fail('upstream_refused', { path: path.slice(1), why })
@@ -66,7 +67,15 @@ export function createMavenProxy({
       answer.discard()
       return answer.status === 404 || answer.status === 410 ? undefined : refuseIt(`it answered ${answer.status}`)
     }
-    const bytes = (await readSmall(answer.body, most)) ?? refuseIt(`it has more than ${printBytes(most)}`)
+    let read: Buffer | undefined
+    try {
+      read = await readSmall(answer.body, most)
+    } catch (error) {
+      answer.discard()
+      if (error instanceof NetFault) return refuseAll([error])
+      throw error
+    }
+    const bytes = read ?? refuseIt(`it has more than ${printBytes(most)}`)
     const at = new Date(answer.headers['last-modified'] ?? Number.NaN)
     return { bytes, at: Number.isNaN(at.getTime()) ? undefined : at }
   }

@@ -3,6 +3,7 @@ import type { Iso } from '../core/identity.ts'
 import { transition, type Manifest, type State } from '../core/manifest.ts'
 import { saysNothing, type Report } from '../core/report.ts'
 import { newFindings } from '../core/review.ts'
+import { lacksSignature } from '../core/signed-debt.ts'
 
 /** The ids of findings, each once. */
 export const idsOf = (findings: readonly Finding[]): string[] => [...new Set(findings.map(({ id }) => id))].sort()
@@ -73,13 +74,6 @@ export function withScan(before: Manifest, reports: readonly Report[], now: Iso)
     ...(gone.length === 0 && before.review === undefined ? {} : { review: { ...before.review, gone } }),
   }
   return { after, fresh, lost }
-}
-
-/** Whether nothing but a missing signature put it into quarantine, and nobody decided on it. */
-const lacksSignature = ({ state, reports, review, decision }: Manifest): boolean => {
-  const failed = reports.filter(({ outcome }) => outcome === 'failed')
-  const isDecided = decision !== undefined || review?.held_for !== undefined || (review?.history ?? []).length > 0
-  return state === 'quarantined' && !isDecided && failed.length > 0 && failed.every(({ step }) => step === 'signature')
 }
 
 /**

@@ -172,6 +172,8 @@ test('where the rule blocks, it waits in quarantine, and a person who put it the
     )
     expect(status, text).toBe(200)
   }
+  // it waits for no signature: its manifest is given to nobody
+  expect((await ask('GET', `${base}/manifests/${second.digest}`)).status).toBe(403)
   await push(signatureBy(team, second), signatureTag(second))
   expect(await stateOf('app', second, 'strict')).toEqual(['quarantined', `${by}.`])
 })

@@ -2,7 +2,7 @@ import { readTag } from '../../catalog/queries/tags.ts'
 import type { Blob, PackageName } from '../../core/identity.ts'
 import { isServed, type Manifest } from '../../core/manifest.ts'
 import { heldPartSentence } from '../../core/signature-words.ts'
-import { owedForVersion } from '../../core/signed-debt.ts'
+import { lacksSignature, owedForVersion } from '../../core/signed-debt.ts'
 import { ALL_SEEING } from '../../core/viewer.ts'
 import { MAX_DOCUMENT, readDocument, type OciDocument } from '../../formats/oci/document.ts'
 import type { OciFacts } from '../../formats/oci/facts.ts'
@@ -109,6 +109,8 @@ export function createManifestRoutes(deps: OciDeps, waiting: WaitingTags) {
     const asks = request.registry.registry?.requireSignature !== undefined
     if (!asks || state === 'rejected' || !mayWrite(request.caller)) return undefined
     const held = (await findByDigest(db, repository, version)) ?? (await unknown(repository, version))
+    // malware, or a person, put it there: no signature takes it out
+    if (held.state === 'quarantined' && !lacksSignature(held)) return undefined
     return {
       headers: { 'Cache-Control': 'no-store', ...warningOf(held, request) },
       // it may lie in quarantine

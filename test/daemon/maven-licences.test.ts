@@ -189,6 +189,25 @@ describe('through a proxy', () => {
     expect([own.status, await own.text()]).toEqual([502, contains('127.0.0.1')])
   })
 
+  test('a parent that is a snapshot is asked for nowhere, as snapshots are', async () => {
+    const pom = buildPom({
+      artifact: 'of-snapshot',
+      more: '<parent><groupId>org.example</groupId><artifactId>moving</artifactId><version>1.0-SNAPSHOT</version></parent>',
+    })
+    outside({ is: 'of-snapshot' })
+    upstream.put('/org/example/of-snapshot/1.0/of-snapshot-1.0.pom', { body: pom })
+    const metadata = clientMetadata('org.example', 'moving', '1.0')
+    upstream.put('/org/example/moving/maven-metadata.xml', { body: metadata })
+    upstream.put('/org/example/moving/1.0-SNAPSHOT/moving-1.0-SNAPSHOT.pom', {
+      body: buildPom({ artifact: 'moving', version: '1.0-SNAPSHOT' }),
+    })
+    upstream.forget()
+    expect(await jar('of-snapshot')).toEqual([200, ''])
+    expect(upstream.asked().filter(path => path.includes('/moving/'))).toEqual([])
+    const list = await fetch(`${maven.daemon.url}/maven/outside/org/example/moving/maven-metadata.xml`)
+    expect(await list.text()).not.toContain('SNAPSHOT')
+  })
+
   test('a circle ends', async () => {
     outside({ is: 'egg', packaging: 'pom', parent: 'hen' })
     outside({ is: 'hen', packaging: 'pom', parent: 'egg' })

@@ -178,8 +178,8 @@ export function createMavenProxy({
   async function fetchParents(request: RegistryRequest, pom: Buffer): Promise<void> {
     let { licences, parent } = readPom(pom)
     for (let n = 0; licences.length === 0 && parent !== undefined && n < MOST_PARENTS; n++) {
-      // an address is made of it
-      if (complainOf(parent) !== undefined) return
+      // an address is made of it, and snapshots are not read through
+      if (complainOf(parent) !== undefined || isSnapshot(parent.version)) return
       const [name, { version }] = [nameOf(parent), parent]
       try {
         await remote.find(request.registry, name)

@@ -88,7 +88,7 @@ export function createBlobRoutes(deps: OciDeps, uploads: Uploads) {
     const access = known === undefined ? 'absent' : accessTo(known, request)
     if (known === undefined || access === 'absent') {
       // What no manifest names yet goes to publishers alone, and many clients send a credential only when asked.
-      // They are asked at every blob that is not served, so nobody learns which are here.
+      // They are asked at every blob that no manifest names, so nobody learns which of those are here.
       if (!isProxy && request.headers.authorization === undefined) request.caller.need('write')
       return refuseAs(
         404,

@@ -14,7 +14,7 @@ export interface Marking<Facts> {
   readonly kind: MarkKind
   /** The mark of a version; undefined where it has none. */
   read(facts: Facts): SaidMark | undefined
-  /** The facts with this mark, or without one; the same ones where nothing changes. */
+  /** The facts with this mark, or without one; the same ones where nothing changes, nor whose word it is. */
   set(facts: Facts, mark: MarkSet | undefined): Facts
   /**
    * The facts with what another installation says of it. A mark that a person set here stays.

@@ -26,7 +26,7 @@ export const marking: Marking<NpmFacts> = {
   kind: 'deprecated',
   read: ({ deprecated }) => (deprecated === undefined ? undefined : { kind: 'deprecated', reason: deprecated }),
   set(facts, mark) {
-    if (facts.deprecated === mark?.reason) return facts
+    if (facts.deprecated === mark?.reason && !isBrought(facts.deprecatedBy)) return facts
     const { deprecated: _, deprecatedBy: __, ...plain } = facts
     return mark === undefined ? plain : { ...plain, deprecated: mark.reason }
   },

@@ -149,7 +149,8 @@ export function describe(headers: Headers, facts: PypiFacts): Description {
 }
 
 function set(facts: PypiFacts, mark: MarkSet | undefined): PypiFacts {
-  if (facts.yanked?.reason === mark?.reason) return facts
+  const isSaidAlike = isBrought(facts.yanked?.by) === isBrought(mark?.by)
+  if (facts.yanked?.reason === mark?.reason && isSaidAlike) return facts
   const { yanked: _, ...plain } = facts
   return mark === undefined ? plain : { ...plain, yanked: mark }
 }

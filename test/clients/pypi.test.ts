@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDaemon, type Answer, type Daemon } from '../support/daemon.ts'
 import { buildSdist, buildWheel, sdistName, wheelName, type PythonSpec } from '../support/packages-pypi.ts'
-import { createPython, noPip, poetry, twine, uv, type PythonClient } from '../support/python.ts'
+import { createPython, noPip, poetry, pythons, twine, uv, type PythonClient } from '../support/python.ts'
 import { run, type Ran } from '../support/tools.ts'
 
 const JSON_TYPE = 'application/vnd.pypi.simple.v1+json'
@@ -88,11 +88,28 @@ describe.skipIf(noPip !== undefined)('Python clients (needs python3-venv)', () =
     expect(await postWheel(next)).toMatchObject({ status: 200 })
     const upgraded = await install('-U', '-v', 'our-hello')
     expect(upgraded).toMatchObject({ code: 0 })
-    expect(upgraded.out).toContain('our_base-1.5-py3-none-any.whl.metadata')
+    // pip before 23.2 does not know the field, and takes the wheel
+    const knows = !/Using pip (?:1\d|2[0-2]|23\.[01])\./.test(upgraded.out)
+    expect(upgraded.out.includes('our_base-1.5-py3-none-any.whl.metadata')).toBe(knows)
     expect(upgraded.out).not.toContain('Downloading our_base-2.0-py3-none-any.whl (')
     expect(await client.value('our_hello, our_base', 'our_hello.VERSION, our_base.VERSION')).toBe('1.1 1.5')
     expect(await client.pip('uninstall', '-y', 'our-hello')).toMatchObject({ code: 0 })
     expect(await client.pip('show', 'our-hello')).toMatchObject({ code: 1 })
+  })
+
+  test.each(pythons)('the pip of %s installs a wheel with what it needs', async python => {
+    for (const spec of [
+      { name: 'any-base', version: '1.0' },
+      { name: 'any-app', version: '1.0', fields: { 'Requires-Dist': 'any-base' } },
+    ])
+      await postWheel(spec)
+    const other = await createPython(python)
+    try {
+      expect(await other.pip('install', '-i', index(), 'any-app')).toMatchObject({ code: 0 })
+      expect(await other.value('any_app, any_base', 'any_app.VERSION, any_base.VERSION')).toBe('1.0 1.0')
+    } finally {
+      await other.close()
+    }
   })
 
   test('a held version is passed over, and who asks for it reads why; approved it is installed', async () => {

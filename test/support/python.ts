@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,10 +10,18 @@ export const twine = program('twine', 'TWINE')
 export const uv = program('uv', 'UV')
 export const poetry = program('poetry', 'POETRY')
 
-const python = findProgram('python3')
-const canMake = python !== undefined && (await run(python, ['-c', 'import venv, ensurepip'])).code === 0
+const SYSTEM_PYTHON = '/usr/bin/python3'
+/** Those that are here and can make an environment: that on PATH first, and that of the system, with an older pip. */
+export const pythons = await (async (): Promise<readonly string[]> => {
+  const found: string[] = []
+  for (const one of new Set([findProgram('python3') ?? SYSTEM_PYTHON, SYSTEM_PYTHON])) {
+    const canMake = existsSync(one) && (await run(one, ['-c', 'import venv, ensurepip'])).code === 0
+    if (canMake) found.push(one)
+  }
+  return found
+})()
 /** Why pip cannot be tried; undefined where it can. */
-export const noPip = canMake ? undefined : 'needs python3 with venv: the Debian package python3-venv'
+export const noPip = pythons.length > 0 ? undefined : 'needs python3 with venv: the Debian package python3-venv'
 
 /** A Python of its own, with nothing installed but pip. */
 export interface PythonClient {
@@ -30,9 +39,9 @@ const together = async (ran: Promise<Ran>): Promise<Ran> => {
   return { code, out: `${out}${err}`, err }
 }
 
-export async function createPython(): Promise<PythonClient> {
+export async function createPython(python = pythons[0] ?? 'python3'): Promise<PythonClient> {
   const folder = await mkdtemp(join(tmpdir(), 'gh-python-'))
-  await mustRun(python ?? 'python3', ['-m', 'venv', join(folder, 'venv')])
+  await mustRun(python, ['-m', 'venv', join(folder, 'venv')])
   const bin = join(folder, 'venv', 'bin')
   const own = { HOME: folder, XDG_CONFIG_HOME: folder, UV_NO_CONFIG: '1', UV_CACHE_DIR: join(folder, 'uv') }
   return {

@@ -115,7 +115,6 @@ describe('the page of a project', () => {
       'upload-time': '2026-01-02T03:04:05.678Z',
       'yanked': false,
       'core-metadata': { sha256: 'f'.repeat(64) },
-      'dist-info-metadata': { sha256: 'f'.repeat(64) },
       'provenance': null,
     })
     expect(json.files[1]).toMatchObject({

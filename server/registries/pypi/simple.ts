@@ -47,8 +47,8 @@ function jsonOf(project: string, file: SimpleFile): object {
     'upload-time': file.publishedAt,
     // what is yanked without a reason is yanked all the same
     'yanked': yanked === '' ? true : (yanked ?? false),
+    // never its older name: pip before 23.2, as in Debian 12, ends with an error at its digests. Source: PEP 714
     'core-metadata': metadata,
-    'dist-info-metadata': metadata,
     'provenance': file.hasProvenance ? `${url}${PROVENANCE}` : null,
   }
 }

@@ -22,6 +22,9 @@ function readConfiguration(): Env {
   }
 }
 
+// a small buffer that is kept keeps the whole piece that Node took it from, which has 64 KB by default
+Buffer.poolSize = 8 * 1024
+
 const env = readConfiguration()
 armFailpoint(process.env.GATEHOUSE_FAILPOINT)
 for (const warning of env.warnings) process.stderr.write(`${warning}\n`)

@@ -8,6 +8,8 @@ import type { RegistryAnswer } from './protocol.ts'
 
 /** Joined documents are kept up to so many bytes together; the least recently asked for go first. */
 const MOST_KEPT = 64 * 2 ** 20
+/** What a document takes beside its bytes: its key, its tag, its place. */
+const BESIDE = 1_024
 /** Smaller documents are sent as they are. */
 const WORTH_PACKING = 1_024
 /** So many characters are joined before others get their turn. */
@@ -47,10 +49,18 @@ async function* bytesOf(texts: ToJoin['texts']): AsyncGenerator<Buffer> {
   yield Buffer.from(some)
 }
 
+/** In memory of its own: a small buffer that is kept otherwise keeps the 64 KB that Node took it from. */
+function owned(parts: readonly Buffer[]): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) at += part.copy(bytes, at)
+  return bytes
+}
+
 async function whole(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   const all: Buffer[] = []
   for await (const chunk of chunks) all.push(chunk)
-  return Buffer.concat(all)
+  return owned(all)
 }
 
 /** The first piece is looked at before it is decided whether the document is packed. */
@@ -58,7 +68,7 @@ async function pack(texts: ToJoin['texts'], wanted: boolean): Promise<Pick<Joine
   const chunks = bytesOf(texts)
   if (!wanted) return { bytes: await whole(chunks), isPacked: false }
   const first = (await chunks.next()).value ?? Buffer.alloc(0)
-  if (first.length < WORTH_PACKING) return { bytes: first, isPacked: false }
+  if (first.length < WORTH_PACKING) return { bytes: owned([first]), isPacked: false }
   async function* all(): AsyncGenerator<Buffer> {
     yield first
     yield* chunks
@@ -74,7 +84,8 @@ export function createKeptDocuments({ clock }: { readonly clock: Clock }): KeptD
   let keptBytes = 0
 
   const drop = (key: string): void => {
-    keptBytes -= kept.get(key)?.bytes.length ?? 0
+    const known = kept.get(key)
+    if (known !== undefined) keptBytes -= known.bytes.length + BESIDE
     kept.delete(key)
   }
   async function join(key: string, isPacked: boolean, make: () => Promise<ToJoin>): Promise<Joined> {
@@ -87,7 +98,7 @@ export function createKeptDocuments({ clock }: { readonly clock: Clock }): KeptD
     const joined = { ...packed, etag, until }
     drop(key)
     kept.set(key, joined)
-    keptBytes += packed.bytes.length
+    keptBytes += packed.bytes.length + BESIDE
     for (const oldest of kept.keys()) {
       if (keptBytes <= MOST_KEPT) break
       drop(oldest)

@@ -12,13 +12,19 @@ export interface RegistryFacts {
   readonly publishes: boolean
 }
 
+/** A file of a client. */
+export interface SetupFile extends ConfigFile {
+  /** The commands do not do it: it has to be there before them. */
+  readonly first?: true
+}
+
 /** What a person does once for one client of a registry. */
 export interface RegistrySetup {
   /** `npm`, `yarn 4`, `pip` */
   readonly client: string
   /** Files as they are to be written; `~/` is the person's home, others lie in the project. */
-  readonly files: readonly ConfigFile[]
-  /** Shell commands, in order; they do the same as the files where both are there. */
+  readonly files: readonly SetupFile[]
+  /** Shell commands, in order, after files that are `first`; other files do the same as they do. */
   readonly setup: readonly string[]
   /** Installs; `PACKAGE` is to be replaced. */
   readonly install: string

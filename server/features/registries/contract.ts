@@ -153,7 +153,14 @@ const Setup = Type.Unsafe<RegistrySetups>(
     clients: Type.Array(
       Type.Object({
         client: Text,
-        files: Type.Array(Type.Object({ path: Text, content: Text, secret: Type.Optional(Type.Literal(true)) })),
+        files: Type.Array(
+          Type.Object({
+            path: Text,
+            content: Text,
+            secret: Type.Optional(Type.Literal(true)),
+            first: Type.Optional(Type.Literal(true, { description: 'It has to be there before `setup`.' })),
+          }),
+        ),
         setup: Type.Array(Text),
         install: Text,
         publish: Type.Optional(Text),

@@ -6,11 +6,22 @@ interface Facts extends RegistryFacts {
   readonly id: string
 }
 
-// Maven takes no http since 3.8.1, except where it was named so; Gradle and sbt ask for a word of their own
+// Maven takes no http from other machines since 3.8.1; Gradle and sbt ask for a word of their own
 const isPlain = ({ address }: Facts): boolean => address.startsWith('http://')
 
 const repository = ({ id, address }: Facts, indent: string): string =>
   [`<id>${id}</id>`, `<url>${address}</url>`].map(line => `${indent}${line}\n`).join('')
+
+/** A mirror of exactly this repository comes before the one by which Maven blocks all without TLS. */
+function mirror(facts: Facts): string {
+  if (!isPlain(facts) || ['localhost', '127.0.0.1'].includes(new URL(facts.address).hostname)) return ''
+  return `  <mirrors>
+    <mirror>
+${repository(facts, '      ')}      <mirrorOf>${facts.id}</mirrorOf>
+    </mirror>
+  </mirrors>
+`
+}
 
 /** Maven. Source: https://maven.apache.org/settings.html */
 function maven(facts: Facts): RegistrySetup {
@@ -25,7 +36,7 @@ function maven(facts: Facts): RegistrySetup {
       <password>${TOKEN_PLACE}</password>
     </server>
   </servers>
-  <profiles>
+${mirror(facts)}  <profiles>
     <profile>
       <id>${id}</id>
       <repositories>

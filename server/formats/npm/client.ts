@@ -33,7 +33,7 @@ const npmLike = (client: 'npm' | 'pnpm', facts: RegistryFacts): RegistrySetup =>
 const yarn1 = (facts: RegistryFacts): RegistrySetup => ({
   client: 'yarn 1',
   files: npmrc(facts, 'always-auth=true\n'),
-  setup: [`yarn config set registry ${facts.address}/`],
+  setup: [], // those of yarn 1 set no token
   install: 'yarn add PACKAGE',
   publish: 'yarn publish',
   notes: [
@@ -92,7 +92,7 @@ function bun(facts: RegistryFacts): RegistrySetup {
 const ci = ({ address }: RegistryFacts): RegistrySetup => ({
   client: 'CI',
   files: [{ path: '.npmrc', content: `registry=${address}/\n${tokenKey(address)}:_authToken=\${NPM_TOKEN}\n` }],
-  setup: ['npm ci'],
+  setup: [],
   install: 'npm ci',
   publish: 'npm publish',
   notes: [

@@ -40,6 +40,7 @@ function docker(side: Side): RegistrySetup {
           {
             path: '/etc/docker/daemon.json',
             content: `${JSON.stringify({ 'insecure-registries': [host] }, null, 2)}\n`,
+            first: true,
           },
         ]
       : [],
@@ -70,7 +71,7 @@ function podman(side: Side): RegistrySetup {
     files:
       tables.length === 0
         ? []
-        : [{ path: '/etc/containers/registries.conf.d/gatehouse.conf', content: tables.join('\n') }],
+        : [{ path: '/etc/containers/registries.conf.d/gatehouse.conf', content: tables.join('\n'), first: true }],
     setup: [stdin(`podman login ${host} --username ${TOKEN_USER} --password-stdin`)],
     install: `podman pull ${place}/PACKAGE`,
     ...ifPublishes(side, 'publish', `podman push ${place}/PACKAGE`),
@@ -115,6 +116,7 @@ function kubernetes(side: Side): RegistrySetup {
           {
             path: `/etc/containerd/certs.d/${host}/hosts.toml`,
             content: `server = "http://${host}"\n\n[host."http://${host}"]\n  capabilities = ["pull", "resolve"]\n`,
+            first: true,
           },
         ]
       : [],

@@ -13,18 +13,19 @@ const simpleOf = ({ address, needsToken }: RegistryFacts): string =>
 const legacyOf = ({ address }: RegistryFacts): string => `${address}/legacy/`
 
 /** pip takes an index without TLS only from a host that is named as trusted. */
-const trusted = ({ address }: RegistryFacts): string => {
+const trusted = ({ address }: RegistryFacts): string | undefined => {
   const { protocol, hostname } = new URL(address)
-  return protocol === 'http:' ? `trusted-host = ${hostname}\n` : ''
+  return protocol === 'http:' ? hostname : undefined
 }
 
 const ALONE =
   'Use it as the only index. With extra-index-url pip takes the highest version of either, and a stranger may publish your names there.'
 
 function pip(place: Place): RegistrySetup {
+  const host = trusted(place)
   const config: ConfigFile = {
     path: '~/.config/pip/pip.conf',
-    content: `[global]\nindex-url = ${simpleOf(place)}\n${trusted(place)}`,
+    content: `[global]\nindex-url = ${simpleOf(place)}\n${host === undefined ? '' : `trusted-host = ${host}\n`}`,
     ...(place.needsToken ? { secret: true } : {}),
   }
   const upload: ConfigFile = {
@@ -35,7 +36,10 @@ function pip(place: Place): RegistrySetup {
   return {
     client: place.publishes ? 'pip, twine' : 'pip',
     files: place.publishes ? [config, upload] : [config],
-    setup: [`pip config set global.index-url ${simpleOf(place)}`],
+    setup: [
+      `pip config set global.index-url ${simpleOf(place)}`,
+      ...(host === undefined ? [] : [`pip config set global.trusted-host ${host}`]),
+    ],
     install: 'pip install PACKAGE',
     publish: `twine upload --repository ${place.codename} dist/*`,
     notes: [ALONE, 'A version that waits for review is listed as yanked; pip install PACKAGE==VERSION says why.'],

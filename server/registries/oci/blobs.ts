@@ -1,5 +1,5 @@
 import { isRefusal } from '../../core/errors.ts'
-import type { Blob, Codename } from '../../core/identity.ts'
+import type { Blob, Codename, Sha256 } from '../../core/identity.ts'
 import { oci } from '../../formats/oci/index.ts'
 import { needHosted } from '../admit.ts'
 import { chunksOf } from '../body.ts'
@@ -7,6 +7,7 @@ import type { Caller, RegistryAnswer, RegistryRequest } from '../protocol.ts'
 import { placeOf, plain, refuseAs, VERSION } from './answers.ts'
 import type { OciDeps } from './deps.ts'
 import { addBlob, findBlob, removeBlob, type KnownBlob, type Repository } from '../../catalog/queries/oci.ts'
+import { whereBlobBelongs } from '../../catalog/queries/store.ts'
 import { createKeepBlob } from './keep-blob.ts'
 import { needDigest, type Route } from './routes.ts'
 import { rangeOf, type Chunk, type Uploads } from './uploads.ts'
@@ -82,6 +83,9 @@ export function createBlobRoutes(deps: OciDeps, uploads: Uploads) {
       'Docker-Upload-UUID': id,
     })
 
+  const mayLeave = async (sha256: Sha256): Promise<boolean> =>
+    (await whereBlobBelongs(db, sha256)) === 'pool' && (await pool.has(sha256)) === 'pool'
+
   async function read(request: RegistryRequest, repository: Repository, digest: string): Promise<RegistryAnswer> {
     const isProxy = request.registry.registry?.kind === 'proxy'
     const known = await findBlob(db, repository, digest)
@@ -105,8 +109,8 @@ export function createBlobRoutes(deps: OciDeps, uploads: Uploads) {
         `The versions of ${repository.name} that have this blob are not served: ${[...new Set(known.states)].join(', ')}. Ask for the manifest to read why.`,
       )
     const { sha256, size } = known.blob
-    // sent again, while only refused versions have it: it lies in quarantine
-    if (request.method === 'GET' && known.states.length === 0 && (await pool.has(sha256)) !== 'pool')
+    // sent again, while only refused versions have it: it lies in quarantine, or is on its way there
+    if (request.method === 'GET' && known.states.length === 0 && !(await mayLeave(sha256)))
       refuseAs(403, 'DENIED', 'These bytes belong to versions that were refused, and are given to nobody.')
     if (access === 'held') return { ...plain(200, { 'Docker-Content-Digest': digest, 'Content-Length': String(size) }) }
     return {

@@ -114,7 +114,7 @@ describe('a root', () => {
   const ROOT = 'InRelease'
   test.each<readonly [string, unknown, Rule]>([
     ['status', 'unreachable', { match: ROOT, fault: 'status', status: 503 }],
-    ['redirect', 'refused', { match: ROOT, fault: 'redirect' }],
+    ['redirect', 'unreachable', { match: ROOT, fault: 'redirect' }],
     ['reset', 'unreachable', { match: ROOT, fault: 'reset' }],
     ['portal', 'unreachable', { match: ROOT, fault: 'portal' }],
     ['cut', 'unreachable', { match: ROOT, fault: 'cut', at: 500 }],
